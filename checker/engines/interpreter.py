@@ -1,0 +1,71 @@
+"""A model's methods run as they are written, on concrete states: what the reference engine and replay share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from model.language.concrete import State, holds, run
+from model.language.errors import EvaluationError
+from model.language.model import Action, Model, as_parameter
+from model.language.system import Label, actor_of
+
+Predicate = Callable[[Any, Any], Any]
+
+
+class Interpreter:
+    """Action instances in the order of their labels, and the model's predicates."""
+
+    def __init__(self, model: Model, invariants: dict[str, Predicate]) -> None:
+        self.model = model
+        self.invariants = dict(sorted(invariants.items()))
+        self.constraints = model.predicates("constraint")
+        self.goals = model.predicates("goal")
+        self.bounds = {n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}
+        self.actions = tuple(model.actions())
+        self.labels: list[Label] = []
+        self.actors: list[str] = []
+        self._calls: list[tuple[Callable[..., Any], list[Any]]] = []
+        for name, method in model.actions().items():
+            self._add(name, method)
+
+    def _add(self, name: str, method: Callable[..., Any]) -> None:
+        spec: Action = method.__action__  # type: ignore[attr-defined]
+        for choice in self.model.instances(method):
+            values = tuple(zip(spec.parameters, (v for _, v in choice), strict=True))
+            label = Label(name, values, tuple(d for d, _ in choice))
+            self.labels.append(label)
+            self.actors.append(actor_of(spec.actor, label))
+            self._calls.append((method, [as_parameter(d, v) for d, v in choice]))
+
+    def step(self, state: State, instance: int) -> State | None:
+        """The state after an instance, None where it is disabled; `EvaluationError` where it means nothing."""
+        method, arguments = self._calls[instance]
+        return run(self.model, state, method, arguments)
+
+    def steps(self, state: State) -> Iterator[tuple[int, State | EvaluationError]]:
+        """Every enabled instance with the state after it, or with what is wrong with it."""
+        for instance in range(len(self.labels)):
+            try:
+                after = self.step(state, instance)
+            except EvaluationError as error:
+                yield instance, error
+            else:
+                if after is not None:
+                    yield instance, after
+
+    def true(self, state: State, predicates: dict[str, Predicate]) -> set[str]:
+        """The names of the predicates that hold in a state."""
+        return {name for name, predicate in predicates.items() if holds(self.model, state, predicate).value}
+
+    def counted(self, state: State) -> bool:
+        """Whether every constraint holds."""
+        return len(self.true(state, self.constraints)) == len(self.constraints)
+
+    def violated(self, state: State) -> set[str]:
+        """The names of the invariants that are false."""
+        return self.invariants.keys() - self.true(state, self.invariants)
+
+    def leaves(self, state: State) -> tuple[int, ...]:
+        """The integers of a state, by which states are ordered."""
+        return tuple(x for d, value in zip(self.model.domains.values(), state, strict=True) for x in d.encode(value))

@@ -1,0 +1,229 @@
+"""The reference engine: how a model checker works, in one function. It is the oracle for every other engine.
+
+It runs the action methods themselves on concrete states; nothing is traced, packed or compiled. Breadth first, so the
+first violation it meets is one that the fewest steps lead to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psutil
+
+from checker.engines.interpreter import Interpreter
+from checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
+from model.language.concrete import State, initial_states
+from model.language.errors import EvaluationError
+
+
+def search(
+    interpreter: Interpreter,
+    *,
+    keep_going: bool = False,
+    deadlock: bool = False,
+    limits: Limits = Limits(),
+    report: Report | None = None,
+) -> tuple[Exploration, ReferenceLevels]:
+    """Explores every reachable state, level by level."""
+    found, visited = Exploration(), set[State]()
+    levels: list[list[State]] = []
+    watch = _Watch(limits, report, found)
+    successors: Iterable[State] = sorted(set(initial_states(interpreter.model)), key=interpreter.leaves)
+    found.initial = len(list(successors))
+    level: list[State] = []
+    tally = _Tally(interpreter)
+    try:
+        while True:
+            # What has not been seen before makes up the next level; every state is looked at once.
+            level = []
+            for state in successors:
+                watch.tick(len(levels) + 1, tally, len(visited))
+                if tally.admits(state) and state not in visited:
+                    visited.add(state)
+                    level.append(state)
+                    tally.look_at(state)
+            if deadlock and tally.dead and found.deadlock is None:
+                found.deadlock = len(levels)
+                if not keep_going:
+                    break
+            tally.close(found, len(level), len(levels) + 1)
+            if level:
+                levels.append(level)
+            found.stopped = watch.reason(found, keep_going)
+            if not level or found.stopped:
+                break
+            # A state leads to others by every action instance that is enabled in it.
+            tally = _Tally(interpreter, len(levels))
+            successors = (after for state in level for after in tally.expand(state))
+    except (_Enough, KeyboardInterrupt) as stop:
+        found.stopped = stop.reason if isinstance(stop, _Enough) else "interrupt"
+        tally.abandon(found, len(level), len(levels) + 1)
+    if found.deadlock is not None and not keep_going:
+        found.stopped = found.stopped or "violation"
+    found.seconds = {"search": watch.seconds}
+    return found, ReferenceLevels(interpreter, levels)
+
+
+@dataclass
+class _Tally:
+    """What is seen while one level is expanded and the next is built."""
+
+    interpreter: Interpreter
+    level: int = 0
+    generated: dict[str, int] = field(default_factory=dict)
+    rejected: int = 0
+    violated: set[str] = field(default_factory=set)
+    goals: set[str] = field(default_factory=set)
+    bounds: set[str] = field(default_factory=set)
+    errors: list[tuple[int, tuple[int, ...], int | None]] = field(default_factory=list)
+    degrees: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.generated = dict.fromkeys(self.interpreter.actions, 0)
+        self.seen: dict[State, bool] = {}
+
+    def expand(self, state: State) -> Iterable[State]:
+        degree = 0
+        for instance, after in self.interpreter.steps(state):
+            if isinstance(after, EvaluationError):
+                self.errors.append((self.level, self.interpreter.leaves(state), instance))
+                continue
+            degree += 1
+            self.generated[self.interpreter.labels[instance].action] += 1
+            yield after
+        self.degrees.append(degree)
+
+    def admits(self, state: State) -> bool:
+        """Whether the constraints hold; where they do not, the invariants are checked all the same."""
+        if not self.interpreter.constraints:
+            return True
+        if state not in self.seen:
+            self.seen[state] = self._evaluated(state, lambda: self.interpreter.counted(state), False)
+            if not self.seen[state]:
+                self.violated |= self._evaluated(state, lambda: self.interpreter.violated(state), set())
+        self.rejected += not self.seen[state]
+        return self.seen[state]
+
+    def look_at(self, state: State) -> None:
+        self.violated |= self._evaluated(state, lambda: self.interpreter.violated(state), set())
+        self.goals |= self._evaluated(state, lambda: self.interpreter.true(state, self.interpreter.goals), set())
+        self.bounds |= self._evaluated(state, lambda: self.interpreter.true(state, self.interpreter.bounds), set())
+
+    def _evaluated(self, state: State, question: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            return question()
+        except EvaluationError:
+            self.errors.append((self.level + 1, self.interpreter.leaves(state), None))
+            return otherwise
+
+    @property
+    def dead(self) -> bool:
+        return 0 in self.degrees
+
+    def close(self, found: Exploration, size: int, level: int) -> None:
+        """Adds what was seen to the answer: the level is whole."""
+        if size:
+            found.levels.append(size)
+        if self.level:
+            found.generated.append(list(self.generated.values()))
+            least, greatest = found.degrees or (self.degrees[0], 0)
+            found.degrees = min(least, *self.degrees), max(greatest, *self.degrees)
+        found.rejected += self.rejected
+        for seen, known in ((self.violated, found.violated), (self.goals, found.goals), (self.bounds, found.bounds)):
+            for name in seen:
+                known.setdefault(name, level)
+        if self.errors:
+            found.error = min(self.errors, key=lambda e: (e[0], e[1], -1 if e[2] is None else e[2]))
+
+    def abandon(self, found: Exploration, size: int, level: int) -> None:
+        """Notes what was seen of a level that is not whole."""
+        found.partial = {"level": level, "distinct": size, "generated": sum(self.generated.values())}
+        for name in self.violated - found.violated.keys():
+            found.violated[name] = level
+            found.partial_violations.add(name)
+
+
+class _Enough(Exception):
+    """A limit is reached."""
+
+    def __init__(self, reason: Stop) -> None:
+        self.reason: Stop = reason
+
+
+class _Watch:
+    """Time, memory and progress."""
+
+    def __init__(self, limits: Limits, report: Report | None, found: Exploration) -> None:
+        self.limits, self.report, self.found = limits, report, found
+        self.start, self.count = time.perf_counter(), 0
+        self.process = psutil.Process()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
+
+    def tick(self, level: int, tally: _Tally, distinct: int) -> None:
+        self.count += 1
+        if self.count % 256:
+            return
+        memory = self.process.memory_info().rss
+        if self.limits.seconds is not None and self.seconds > self.limits.seconds:
+            raise _Enough("time")
+        if self.limits.memory is not None and memory > self.limits.memory:
+            raise _Enough("memory")
+        if self.report is not None:
+            done, whole = sum(tally.generated.values()), sum(map(sum, self.found.generated))
+            frontier = self.found.levels[-1] if self.found.levels else 0
+            self.report(Progress(level, distinct, whole + done, frontier, len(tally.degrees), memory, self.seconds))
+
+    def reason(self, found: Exploration, keep_going: bool) -> Stop | None:
+        """Why the search ends after a whole level; None to go on."""
+        if found.error:
+            return "error"
+        if found.violated and not keep_going:
+            return "violation"
+        if self.limits.states is not None and sum(found.levels) > self.limits.states:
+            return "states"
+        return None
+
+
+class ReferenceLevels:
+    """The levels of a finished search, for traces; states are as the interpreter has them."""
+
+    def __init__(self, interpreter: Interpreter, levels: list[list[State]]) -> None:
+        self.interpreter, self.levels = interpreter, levels
+
+    def edges_into_violation(self, level: int, invariant: str) -> Edges:
+        predicate = {invariant: self.interpreter.invariants[invariant]}
+        return self._edges(level, None, lambda state: not self.interpreter.true(state, predicate))
+
+    def edges_into(self, level: int, targets: list[State]) -> Edges:
+        wanted = set(targets)
+        return self._edges(level, targets, wanted.__contains__)
+
+    def _edges(self, level: int, targets: list[State] | None, wanted: Callable[[State], bool]) -> Edges:
+        positions = {state: i for i, state in enumerate(targets or ())}
+        sources: list[State] = []
+        rows: list[tuple[int, int, int]] = []
+        for state in self.levels[level - 1]:
+            before = len(rows)
+            for instance, after in self.interpreter.steps(state):
+                if not isinstance(after, EvaluationError) and wanted(after):
+                    rows.append((len(sources), instance, positions.setdefault(after, len(positions))))
+            if len(rows) > before:
+                sources.append(state)
+        source, transition, target = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        return Edges(sources, list(positions), source, transition, target)
+
+    def deadlocked(self, level: int) -> list[State]:
+        return [state for state in self.levels[level - 1] if not any(True for _ in self.interpreter.steps(state))]
+
+    def find(self, level: int, leaves: tuple[int, ...]) -> list[State]:
+        return [state for state in self.levels[level - 1] if self.interpreter.leaves(state) == leaves]
+
+    def leaves(self, states: list[State]) -> list[tuple[int, ...]]:
+        return [self.interpreter.leaves(state) for state in states]

@@ -1,0 +1,109 @@
+"""What an engine is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Stop = Literal["violation", "error", "states", "memory", "time", "interrupt"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up; None is no limit. `states` is tested at the end of a level, the others at any moment."""
+
+    states: int | None = None
+    seconds: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began."""
+
+    level: int
+    distinct: int
+    generated: int
+    frontier: int
+    expanded: int
+    memory: int
+    seconds: float
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass
+class Exploration:
+    """The answer of a search.
+
+    `levels[k - 1]` counts the states of level k; `generated[k - 1]` the enabled instances of each action (in the order
+    of `TransitionSystem.actions`) in the states of level k; levels that were not expanded have no entry. `violated`,
+    `goals` and `bounds` give the first level at which something was seen, violations also in states outside the
+    constraints. `degrees` is (least, greatest) number of enabled instances over the expanded states.
+
+    `deadlock` is the first level with a state without an enabled instance. `error` is the least
+    (level, leaves of the state, index of the transition or None where a predicate failed) at which evaluation failed.
+    `stopped` says why the search ended before it was done, None where it explored everything. After a limit or an
+    interruption `partial` has the generated and distinct counts seen of the level being built; the rest is about
+    whole levels, except that `violated` may name a level that is not whole (`partial_violations` holds those names).
+    """
+
+    initial: int = 0
+    levels: list[int] = field(default_factory=list)
+    generated: list[list[int]] = field(default_factory=list)
+    rejected: int = 0
+    violated: dict[str, int] = field(default_factory=dict)
+    partial_violations: set[str] = field(default_factory=set)
+    goals: dict[str, int] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)
+    degrees: tuple[int, int] | None = None
+    deadlock: int | None = None
+    error: tuple[int, tuple[int, ...], int | None] | None = None
+    stopped: Stop | None = None
+    partial: dict[str, int] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_store_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Steps from states of one level into some targets.
+
+    `sources` are the distinct states with such a step, in the engine's own form; `source`, `transition` and `target`
+    are parallel arrays, one entry a step: positions in `sources`, in the system's transitions and in `targets`.
+    """
+
+    sources: Any
+    targets: Any
+    source: npt.NDArray[np.int64]
+    transition: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+
+
+class Levels(Protocol):
+    """What a trace needs of the engine that has searched; states are in a form of the engine's own."""
+
+    def edges_into_violation(self, level: int, invariant: str) -> Edges:
+        """Every step from a state of `level` to a state where the invariant is false, counted or not."""
+        ...
+
+    def edges_into(self, level: int, targets: Any) -> Edges:
+        """Every step from a state of `level` to one of `targets`, counted states of the next level."""
+        ...
+
+    def deadlocked(self, level: int) -> Any:
+        """The states of `level` without an enabled instance."""
+        ...
+
+    def find(self, level: int, leaves: tuple[int, ...]) -> Any:
+        """The one state of `level` with these leaves, as targets for `edges_into`."""
+        ...
+
+    def leaves(self, states: Any) -> list[tuple[int, ...]]:
+        """The leaves of each state."""
+        ...

@@ -1,0 +1,178 @@
+"""Models and invariants by name: those that ship, and those in a file that the user named."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import invariants as shipped_invariants
+import model as shipped_models
+from model.language import Model, ModelError, UnknownName
+from model.language.errors import nearest
+from model.language.model import kebab
+
+Invariant = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it."""
+
+    cls: type[Model]
+    name: str
+    origin: Path | None
+    invariants: dict[str, Invariant]
+
+    def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
+        """Invariants by name; without names the model's default ones."""
+        picked = self.cls.invariants if names is None else names
+        return {name: self._invariant(name) for name in sorted(set(picked))}
+
+    def _invariant(self, name: str) -> Invariant:
+        if name in self.invariants:
+            return self.invariants[name]
+        lacking = library_invariants().get(name)
+        if lacking is not None:
+            missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))
+            raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
+        raise UnknownName(f"model {self.name} has no invariant {name!r}; {nearest(name, self.invariants)}")
+
+
+def model_names() -> list[str]:
+    """The names of the models that ship, in alphabetical order."""
+    return sorted(_shipped())
+
+
+def load_model_class(spec: str) -> LoadedModel:
+    """The model that a name, `file.py` or `file.py:Class` stands for.
+
+    Raises `UnknownName` for an unknown name, `ModelError` for a file with a mistake, OSError for one that cannot be
+    read. A user's file is run: name only files that you trust.
+    """
+    path, _, wanted = spec.partition(":")
+    if path.endswith(".py"):
+        return _from_file(Path(path), wanted)
+    if spec not in _shipped():
+        raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or name a file: my_model.py")
+    cls = _shipped()[spec]
+    return LoadedModel(cls, spec, None, fitting(cls, sys.modules[cls.__module__]))
+
+
+def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
+    """What can be asked of a model: its own invariants, those beside it, and shipped ones whose variables it has."""
+    beside = _marked(module) if module is not None else {}
+    own = cls.predicates("invariant")
+    variables = set(cls().domains)
+    shared = {n: f for n, f in library_invariants().items() if set(needed(f)) <= variables}
+    return dict(sorted({**shared, **beside, **own}.items()))
+
+
+@cache
+def library_invariants() -> dict[str, Invariant]:
+    """Every invariant of the `invariants` package."""
+    found: dict[str, Invariant] = {}
+    for module in _modules(shipped_invariants):
+        found.update(_marked(module))
+    return found
+
+
+def needed(invariant: Invariant) -> tuple[str, ...]:
+    """The variables that an invariant says it reads."""
+    return getattr(invariant, "__needs__", ())
+
+
+@cache
+def _shipped() -> dict[str, type[Model]]:
+    found = {}
+    for package in _packages(shipped_models):
+        for module in _modules(package):
+            for cls in _models(module):
+                found[kebab(module.__name__.rpartition(".")[2])] = cls
+    return found
+
+
+def _packages(root: ModuleType) -> Iterator[ModuleType]:
+    for info in pkgutil.iter_modules(root.__path__, root.__name__ + "."):
+        if info.ispkg and not info.name.endswith(".language"):
+            yield importlib.import_module(info.name)
+
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        yield importlib.import_module(info.name)
+
+
+def _models(module: ModuleType) -> list[type[Model]]:
+    """The models that a module defines itself, in the order of the file."""
+    own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Model)]
+    return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
+
+
+def _marked(module: ModuleType) -> dict[str, Invariant]:
+    functions = {n: f for n, f in vars(module).items() if getattr(f, "__predicate__", None) == "invariant"}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
+def _from_file(path: Path, wanted: str) -> LoadedModel:
+    module = _run(path)
+    models = {cls.__name__: cls for cls in _models(module)}
+    if not models:
+        raise ModelError(f"{path.name}: there is no model in this file; write a subclass of model.language.Model")
+    if wanted and wanted not in models:
+        raise UnknownName(f"{path.name} has no model {wanted!r}; {nearest(wanted, models)}")
+    if not wanted and len(models) > 1:
+        raise UnknownName(f"{path.name} has several models; name one: {path.name}:{next(iter(models))}")
+    cls = models[wanted or next(iter(models))]
+    name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
+    with blaming(path):
+        return LoadedModel(cls, name, path.resolve(), fitting(cls, module))
+
+
+def _run(path: Path) -> ModuleType:
+    """The module of a user's file, which may import files beside it."""
+    with path.open("rb"):
+        pass  # an unreadable file is an OSError, not a mistake in a model
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        with blaming(path):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+class blaming:
+    """Turns any exception that a user's file is to blame for into a `ModelError` that names its line."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if self.path is None or not isinstance(error, Exception) or isinstance(error, ModelError):
+            return
+        if isinstance(error, SyntaxError):
+            raise ModelError(f"{self.path.name}:{error.lineno}: {error.msg}; correct the syntax") from error
+        lines, file = [], str(self.path.resolve())
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == file:
+                lines.append(traceback.tb_lineno)
+            traceback = traceback.tb_next
+        if lines:
+            what = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{self.path.name}:{lines[-1]}: {what}; correct the model") from error

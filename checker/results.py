@@ -1,0 +1,216 @@
+"""What a check found, as data: a verdict for each invariant, traces, counts. Its JSON is a contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from model.language.domains import Domain, Value
+from model.language.system import Label
+
+Verdict = Literal["holds", "violated", "incomplete"]
+FORMAT: Final = 1
+
+
+class Exit:
+    """Exit codes; `PRECEDENCE` says which one wins where several apply."""
+
+    HOLDS = 0
+    USAGE = 2
+    DIFFERENCE = 10
+    DEADLOCK = 11
+    VIOLATED = 12
+    EVALUATION = 75
+    INTERRUPTED = 130
+    LIMIT = 152
+    UNKNOWN = 150
+    OUTPUT = 153
+    BUG = 255
+    PRECEDENCE = (BUG, OUTPUT, EVALUATION, VIOLATED, DEADLOCK, INTERRUPTED, LIMIT, DIFFERENCE, HOLDS)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A state of a trace, and the label of the action instance that leads to it (None for the first)."""
+
+    label: Label | None
+    actor: str | None
+    state: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Why a predicate is false in a state: the choice of its quantified parameters, and the parts that it reads.
+
+    `choice` pairs names with JSON data; `reads` pairs paths (`log[1]`) with JSON data.
+    """
+
+    choice: tuple[tuple[str, Any], ...]
+    reads: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A path of the model from an initial state, replayed by the reference semantics.
+
+    `variables` names the variables of the states and gives their domains.
+    """
+
+    variables: tuple[tuple[str, Domain], ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def length(self) -> int:
+        """Its states, the initial one included."""
+        return len(self.steps)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [self._step(step) for step in self.steps]
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        state = {n: d.to_json(x) for (n, d), x in zip(self.variables, step.state, strict=True)}
+        if step.label is None:
+            return {"state": state}
+        return {"action": step.label.action, "parameters": step.label.to_json(), "actor": step.actor, "state": state}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
+
+    `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace.
+    """
+
+    verdict: Verdict
+    sentence: str
+    trace: Trace | None = None
+    canonical: bool = True
+    instance: Instance | None = None
+    checked_depth: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        if self.verdict == "violated":
+            assert self.trace is not None
+            return {
+                "verdict": self.verdict,
+                "length": self.trace.length,
+                "canonical": self.canonical,
+                "trace": self.trace.to_json(),
+            }
+        if self.verdict == "incomplete":
+            return {"verdict": self.verdict, "checked_depth": self.checked_depth}
+        return {"verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class EvaluationFailure:
+    """Where the model has no meaning: at which `file:line`, what went wrong, in which action, reached how."""
+
+    what: str
+    where: str
+    label: Label | None
+    trace: Trace
+
+
+@dataclass
+class Result:
+    """Everything that a check found.
+
+    `left` counts the states that were found and not expanded; `generated` maps each action to its enabled instances,
+    level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
+    `reason` says in words why a run is incomplete, and names the limit.
+    """
+
+    model: str
+    settings: dict[str, Any]
+    engine: str
+    verdict: Verdict
+    exit_code: int
+    reason: str | None
+    initial_states: int
+    levels: list[int]
+    generated: dict[str, list[int]]
+    rejected: int
+    left: int
+    findings: dict[str, Finding]
+    bounds: dict[str, bool]
+    actions_never_fired: list[str]
+    goals_never_reached: list[str]
+    goals: list[str] = field(default_factory=list)
+    deadlock: Finding | None = None
+    evaluation: EvaluationFailure | None = None
+    degrees: tuple[int, float, int] | None = None
+    partial: dict[str, int] | None = None
+    workers: int = 1
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_rss_bytes: int = 0
+    store_bytes: int = 0
+
+    @property
+    def distinct(self) -> int:
+        """Reachable states, the initial ones included."""
+        return sum(self.levels)
+
+    @property
+    def depth(self) -> int:
+        """Levels, the initial states being level 1."""
+        return len(self.levels)
+
+    @property
+    def generated_total(self) -> int:
+        """Initial states and enabled action instances, self-loops and repetitions included."""
+        return self.initial_states + sum(map(sum, self.generated.values()))
+
+    @property
+    def states_per_second(self) -> float:
+        search = self.seconds.get("search", 0.0)
+        return self.distinct / search if search > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON data, in the form that `checker/schema.json` describes."""
+        data: dict[str, Any] = {
+            "format": FORMAT,
+            "model": self.model,
+            "settings": self.settings,
+            "engine": self.engine,
+            "workers": self.workers,
+            "symmetry": False,
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "reason": self.reason,
+            "initial_states": self.initial_states,
+            "distinct": self.distinct,
+            "generated": self.generated_total,
+            "constraint_rejected": self.rejected,
+            "depth": self.depth,
+            "levels": self.levels,
+            "left": self.left,
+            "actions": {name: {"generated": sum(n), "levels": n} for name, n in self.generated.items()},
+            "bounds_hit": [name for name, hit in self.bounds.items() if hit],
+            "vacuity": {
+                "actions_never_fired": self.actions_never_fired,
+                "goals_never_reached": self.goals_never_reached,
+            },
+            "invariants": {name: finding.to_json() for name, finding in self.findings.items()},
+            "seconds": {name: round(s, 6) for name, s in self.seconds.items()},
+            "peak_rss_bytes": self.peak_rss_bytes,
+            "store_bytes": self.store_bytes,
+            "states_per_second": round(self.states_per_second),
+        }
+        if self.degrees is not None:
+            least, mean, greatest = self.degrees
+            data["out_degree"] = {"least": least, "mean": round(mean, 6), "greatest": greatest}
+        if self.deadlock is not None:
+            data["deadlock"] = self.deadlock.to_json()
+        if self.evaluation is not None:
+            failure = self.evaluation
+            data["evaluation_error"] = {
+                "what": failure.what,
+                "where": failure.where,
+                "action": failure.label and failure.label.action,
+                "parameters": failure.label and failure.label.to_json(),
+                "trace": failure.trace.to_json(),
+            }
+        if self.partial is not None:
+            data["partial"] = {**self.partial, "reproducible": False}
+        return data

@@ -1,0 +1,82 @@
+"""The canonical shortest trace: the one that every engine gives, with as few changes of actor as its length allows.
+
+Let L be the first level with a violation. T(L-1) are the states of level L-1 with a violating successor, T(k) those of
+level k with a successor in T(k+1). The path starts at the least initial state in T(1). At each step it takes, among
+the instances that lead into the next T, the one with the fewest remaining changes of actor, then the least label.
+
+An engine gives the levels; all else happens here, on the steps between the Ts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.exploration import Edges, Levels
+
+Costs = npt.NDArray[np.int64]
+UNREACHED = np.iinfo(np.int64).max // 2
+
+
+@dataclass(frozen=True)
+class Path:
+    """The leaves of an initial state, and the instances to take from there, as positions in the order of labels."""
+
+    start: tuple[int, ...]
+    instances: tuple[int, ...]
+
+
+def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:
+    """The canonical path of `length` >= 2 states to a violation of the invariant."""
+    return _walk(levels, _back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)
+
+
+def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
+    """The canonical path of `length` states to one of `targets`, which the engine gave."""
+    if length == 1:
+        return Path(min(levels.leaves(targets)), ())
+    return _walk(levels, _back(levels, levels.edges_into(length - 1, targets), length - 1), actors)
+
+
+def _back(levels: Levels, last: Edges, level: int) -> list[Edges]:
+    """The steps between the Ts, from level 1 on."""
+    chain = [last]
+    for k in range(level - 1, 0, -1):
+        chain.append(levels.edges_into(k, chain[-1].sources))
+    return chain[::-1]
+
+
+def _walk(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> Path:
+    names = sorted(set(actors))
+    actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
+    weights = _weights(chain, actor_of, len(names))
+    starts = levels.leaves(chain[0].sources)
+    here = min(range(len(starts)), key=starts.__getitem__)
+    start, instances, previous = starts[here], [], -1
+    for edges, weight in zip(chain, weights, strict=True):
+        mine = np.flatnonzero(edges.source == here)
+        acting = actor_of[edges.transition[mine]]
+        changes = weight[mine] + ((acting != previous) & (previous >= 0))
+        best = mine[np.lexsort((edges.transition[mine], changes))[0]]
+        instances.append(int(edges.transition[best]))
+        here, previous = int(edges.target[best]), int(actor_of[edges.transition[best]])
+    return Path(start, tuple(instances))
+
+
+def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:
+    """For each step of each level the fewest changes of actor that must follow it."""
+    after: Costs | None = None
+    weights = []
+    for edges in reversed(chain):
+        acting = actor_of[edges.transition]
+        weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
+        # The least weight of a step by each actor; another actor than the last one is a change.
+        by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
+        np.minimum.at(by_actor, (edges.source, acting), weight)
+        after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)
+        weights.append(weight)
+    return weights[::-1]

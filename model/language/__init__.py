@@ -1,0 +1,49 @@
+"""The language in which protocols are written: everything that a model's file imports.
+
+    from model.language import Model, action, broker, number, per, setting
+
+A *model* declares settings and variables and marks methods as actions. A method runs on a *state* `s`: it `require`s
+conditions, reads the state as it was before, and assigns what is different after. Parameters of actions are plain
+Python values, so Python's own `if` and `for` may use them; conditions on the state are combined with `& | ~`, `every`,
+`some`, `when`.
+"""
+
+from model.language.brokers import BrokerId, none
+from model.language.domains import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
+from model.language.errors import EvaluationError, ModelError, UnknownName
+from model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
+from model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
+
+__all__ = [
+    "BrokerId",
+    "EvaluationError",
+    "Model",
+    "ModelError",
+    "UnknownName",
+    "action",
+    "broker",
+    "constraint",
+    "count",
+    "enum",
+    "every",
+    "flag",
+    "for_all",
+    "goal",
+    "implies",
+    "initial",
+    "invariant",
+    "maximum",
+    "messages",
+    "minimum",
+    "needs",
+    "none",
+    "number",
+    "optional",
+    "per",
+    "record",
+    "sequence",
+    "set_of",
+    "setting",
+    "some",
+    "when",
+]

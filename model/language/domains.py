@@ -1,0 +1,467 @@
+"""Finite domains: what a variable, a field or a parameter can hold.
+
+A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of
+brokers frozenset of int, record tuple in the order of its fields, sequence tuple, messages frozenset of elements,
+per(...) tuple by index. Every domain orders its values; the order is that of the integers of their *leaves*, the
+scalars that a value is stored as, compared one after the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Final
+
+from model.language.errors import ModelError, mistake
+from model.language.expressions import Kind
+
+Value = Any
+LARGEST_SET: Final = 4096
+"""How many elements the domain of a set of messages may have: each is one bit of the state."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable."""
+
+    path: str
+    kind: Kind
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of a variable; subclasses say how one is stored, ordered, checked and written as JSON."""
+
+    def scalars(self) -> list[Scalar]:
+        """The leaves of a value, in the order in which they decide which of two values is less."""
+        raise NotImplementedError
+
+    def encode(self, value: Value) -> list[int]:
+        """The integers of a value's leaves."""
+        raise NotImplementedError
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        """The value whose leaves come next."""
+        raise NotImplementedError
+
+    def contains(self, value: Value) -> bool:
+        raise NotImplementedError
+
+    def values(self) -> Iterator[Value]:
+        """Every value, in order."""
+        raise NotImplementedError
+
+    def to_json(self, value: Value) -> Any:
+        return value
+
+    def from_json(self, data: Any) -> Value:
+        """The value that JSON data stands for; `ValueError` where it stands for none."""
+        if not self.contains(data):
+            raise ValueError(f"{data!r} is not {self}")
+        return data
+
+    @property
+    def first(self) -> Value:
+        """The least value: what a variable holds at the start unless a model says otherwise."""
+        return next(self.values())
+
+    @property
+    def width(self) -> int:
+        return len(self.scalars())
+
+
+@dataclass(frozen=True)
+class Flag(Domain):
+    """False, then true."""
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar("", "flag", 0, 1)]
+
+    def encode(self, value: Value) -> list[int]:
+        return [int(value)]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return bool(next(leaves))
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, bool)
+
+    def values(self) -> Iterator[Value]:
+        yield from (False, True)
+
+    def __str__(self) -> str:
+        return "a flag"
+
+
+@dataclass(frozen=True)
+class Number(Domain):
+    """The integers low..high, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower end first")
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar("", "number", self.low, self.high)]
+
+    def encode(self, value: Value) -> list[int]:
+        return [value]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return next(leaves)
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def values(self) -> Iterator[Value]:
+        yield from range(self.low, self.high + 1)
+
+    def __str__(self) -> str:
+        return f"a number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Enum(Domain):
+    """Named values, in the order written."""
+
+    members: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members or len(set(self.members)) < len(self.members):
+            raise mistake(f"enum{self.members} is empty or repeats a name", "name every value once")
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar("", "enum", 0, len(self.members) - 1)]
+
+    def encode(self, value: Value) -> list[int]:
+        return [self.members.index(value)]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return self.members[next(leaves)]
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, str) and value in self.members
+
+    def values(self) -> Iterator[Value]:
+        yield from self.members
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.members)}"
+
+
+@dataclass(frozen=True)
+class Broker(Domain):
+    """A broker, or with `optional` first of all None; brokers are a scalarset: equal or not, never less or more."""
+
+    optional: bool = False
+    count: int = 0
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1)]
+
+    def encode(self, value: Value) -> list[int]:
+        return [-1 if value is None else value]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        broker = next(leaves)
+        return None if broker < 0 else broker
+
+    def contains(self, value: Value) -> bool:
+        return (value is None and self.optional) or Number(0, self.count - 1).contains(value)
+
+    def values(self) -> Iterator[Value]:
+        yield from [None] if self.optional else []
+        yield from range(self.count)
+
+    def __str__(self) -> str:
+        return f"a broker from 0 to {self.count - 1}{' or none' if self.optional else ''}"
+
+
+@dataclass(frozen=True)
+class BrokerSet(Domain):
+    """A set of brokers, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
+
+    element: Broker
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar("", "set", 0, (1 << self.element.count) - 1)]
+
+    def encode(self, value: Value) -> list[int]:
+        return [sum(1 << broker for broker in value)]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        mask = next(leaves)
+        return frozenset(i for i in range(self.element.count) if mask >> i & 1)
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, frozenset) and all(self.element.contains(x) for x in value)
+
+    def values(self) -> Iterator[Value]:
+        yield from (self.decode(iter([mask])) for mask in range(1 << self.element.count))
+
+    def to_json(self, value: Value) -> Any:
+        return sorted(value)
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
+            raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
+        return frozenset(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"a set of brokers from 0 to {self.element.count - 1}"
+
+
+@dataclass(frozen=True)
+class Record(Domain):
+    """Named fields, in the order written."""
+
+    names: tuple[str, ...]
+    domains: tuple[Domain, ...]
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[int, Domain]]:
+        """Position and domain of each field."""
+        return {name: (i, d) for i, (name, d) in enumerate(zip(self.names, self.domains, strict=True))}
+
+    def scalars(self) -> list[Scalar]:
+        return [
+            replace(s, path=f".{name}{s.path}")
+            for name, d in zip(self.names, self.domains, strict=True)
+            for s in d.scalars()
+        ]
+
+    def encode(self, value: Value) -> list[int]:
+        return [leaf for d, x in zip(self.domains, value, strict=True) for leaf in d.encode(x)]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return tuple(d.decode(leaves) for d in self.domains)
+
+    def contains(self, value: Value) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(self.domains)
+            and all(d.contains(x) for d, x in zip(self.domains, value, strict=True))
+        )
+
+    def values(self) -> Iterator[Value]:
+        yield from itertools.product(*(tuple(d.values()) for d in self.domains))
+
+    def to_json(self, value: Value) -> Any:
+        return {name: d.to_json(x) for name, d, x in zip(self.names, self.domains, value, strict=True)}
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, dict) or set(data) != set(self.names):
+            raise ValueError(f"{data!r} does not have the fields {', '.join(self.names)}")
+        return tuple(d.from_json(data[name]) for name, d in zip(self.names, self.domains, strict=True))
+
+    def __str__(self) -> str:
+        return "a record of " + ", ".join(self.names)
+
+
+@dataclass(frozen=True)
+class Sequence_(Domain):
+    """At most `capacity` elements: a log, a queue. Ordered by length, then element by element."""
+
+    element: Domain
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if self.capacity < 1:
+            raise mistake(f"a sequence of capacity {self.capacity} holds nothing", "give it room for one element")
+
+    def scalars(self) -> list[Scalar]:
+        slots = [
+            replace(s, path=f"[{offset}]{s.path}") for offset in range(self.capacity) for s in self.element.scalars()
+        ]
+        return [Scalar(".length", "number", 0, self.capacity), *slots]
+
+    def encode(self, value: Value) -> list[int]:
+        padding = [self.element.first] * (self.capacity - len(value))
+        return [len(value), *(leaf for x in [*value, *padding] for leaf in self.element.encode(x))]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        length = next(leaves)
+        return tuple([self.element.decode(leaves) for _ in range(self.capacity)][:length])
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, tuple) and len(value) <= self.capacity and all(map(self.element.contains, value))
+
+    def values(self) -> Iterator[Value]:
+        elements = tuple(self.element.values())
+        for length in range(self.capacity + 1):
+            yield from itertools.product(elements, repeat=length)
+
+    def to_json(self, value: Value) -> Any:
+        return [self.element.to_json(x) for x in value]
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list) or len(data) > self.capacity:
+            raise ValueError(f"{data!r} is not {self}")
+        return tuple(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"a sequence of at most {self.capacity} elements"
+
+
+@dataclass(frozen=True)
+class Messages(Domain):
+    """A set over a small domain, one flag for each element that it can have."""
+
+    element: Domain
+
+    @cached_property
+    def elements(self) -> tuple[Value, ...]:
+        """What the set can have, in order."""
+        found = tuple(itertools.islice(self.element.values(), LARGEST_SET + 1))
+        if len(found) > LARGEST_SET:
+            raise ModelError(
+                f"a set of messages over {self.element} has more than {LARGEST_SET} possible elements, "
+                "each a bit of the state; use fewer values or per(index, record)"
+            )
+        return found
+
+    def scalars(self) -> list[Scalar]:
+        return [Scalar(f"{{{self.element.to_json(x)}}}", "flag", 0, 1) for x in self.elements]
+
+    def encode(self, value: Value) -> list[int]:
+        return [int(x in value) for x in self.elements]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return frozenset([x for x in self.elements if next(leaves)])
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, frozenset) and all(map(self.element.contains, value))
+
+    def values(self) -> Iterator[Value]:
+        # The first element decides first: it is the slowest bit of the product.
+        for flags in itertools.product((0, 1), repeat=len(self.elements)):
+            yield self.decode(iter(flags))
+
+    def to_json(self, value: Value) -> Any:
+        return [self.element.to_json(x) for x in self.elements if x in value]
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list):
+            raise ValueError(f"{data!r} is not {self}: a set is a list")
+        return frozenset(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"a set over {self.element}"
+
+
+@dataclass(frozen=True)
+class Per(Domain):
+    """One element for each value of an index: a broker, a number, an enum or a flag."""
+
+    index: Domain
+    element: Domain
+
+    @cached_property
+    def positions(self) -> dict[Value, int]:
+        """The position of each value of the index."""
+        return {value: i for i, value in enumerate(self.index.values())}
+
+    @property
+    def count(self) -> int:
+        return len(self.positions)
+
+    def scalars(self) -> list[Scalar]:
+        return [
+            replace(s, path=f"[{self.index.to_json(i)}]{s.path}")
+            for i in self.index.values()
+            for s in self.element.scalars()
+        ]
+
+    def encode(self, value: Value) -> list[int]:
+        return [leaf for x in value for leaf in self.element.encode(x)]
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return tuple(self.element.decode(leaves) for _ in range(self.count))
+
+    def contains(self, value: Value) -> bool:
+        return isinstance(value, tuple) and len(value) == self.count and all(map(self.element.contains, value))
+
+    def values(self) -> Iterator[Value]:
+        yield from itertools.product(tuple(self.element.values()), repeat=self.count)
+
+    def to_json(self, value: Value) -> Any:
+        return [self.element.to_json(x) for x in value]
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list) or len(data) != self.count:
+            raise ValueError(f"{data!r} is not a list of {self.count}")
+        return tuple(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"for each index {self.element}"
+
+
+# --- how a model writes them ----------------------------------------------------------------------------------------
+
+flag: Final = Flag()
+broker: Final = Broker()
+"""One of the model's brokers; how many there are is the model's setting that `counts=broker`."""
+
+
+def number(low: int, high: int) -> Number:
+    return Number(low, high)
+
+
+def enum(*members: str) -> Enum:
+    return Enum(members)
+
+
+def optional(of: Broker) -> Broker:
+    if not isinstance(of, Broker):
+        raise mistake(f"optional({of}) is not known", "only a broker can be optional")
+    return replace(of, optional=True)
+
+
+def set_of(element: Broker) -> BrokerSet:
+    if not isinstance(element, Broker) or element.optional:
+        raise mistake(f"set_of({element}) is not known", "write set_of(broker), or messages(domain) for other elements")
+    return BrokerSet(element)
+
+
+def record(**fields_: Domain) -> Record:
+    if not fields_:
+        raise mistake("a record without fields", "name its fields: record(epoch=number(0, 3))")
+    for name in fields_:
+        if name.startswith("_"):
+            raise mistake(f"a field called {name!r}", "begin its name with a letter")
+    return Record(tuple(fields_), tuple(fields_.values()))
+
+
+def sequence(element: Domain, capacity: int) -> Sequence_:
+    return Sequence_(element, capacity)
+
+
+def messages(element: Domain) -> Messages:
+    return Messages(element)
+
+
+def per(index: Domain, element: Domain) -> Per:
+    if not isinstance(index, Broker | Number | Enum | Flag) or index == replace(broker, optional=True):
+        raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
+    return Per(index, element)
+
+
+def resolved(domain: Domain, brokers: int) -> Domain:
+    """The domain with the number of brokers filled in."""
+    if isinstance(domain, Broker):
+        return replace(domain, count=brokers)
+    changes: dict[str, Any] = {}
+    for f in fields(domain):
+        part = getattr(domain, f.name)
+        if isinstance(part, Domain):
+            changes[f.name] = resolved(part, brokers)
+        elif isinstance(part, Sequence) and part and isinstance(part[0], Domain):
+            changes[f.name] = tuple(resolved(p, brokers) for p in part)
+    return replace(domain, **changes)

@@ -1,0 +1,80 @@
+"""Quantifiers and choices: they mean the same on traced and on plain values."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from model.language.errors import mistake
+
+
+def every(conditions: Iterable[Any]) -> Any:
+    """Whether all conditions hold; true of none."""
+    result: Any = True
+    for condition in conditions:
+        result = result & condition
+    return result
+
+
+def some(conditions: Iterable[Any]) -> Any:
+    """Whether at least one condition holds; false of none."""
+    result: Any = False
+    for condition in conditions:
+        result = result | condition
+    return result
+
+
+def implies(condition: Any, consequence: Any) -> Any:
+    """Whether the consequence holds or the condition does not."""
+    return consequence | (not condition if isinstance(condition, bool) else ~condition)
+
+
+def when(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes` where the condition holds, else `no`."""
+    if isinstance(condition, bool):
+        return yes if condition else no
+    return condition.choose(yes, no)
+
+
+def count(conditions: Iterable[Any]) -> Any:
+    """How many conditions hold."""
+    return sum((when(condition, 1, 0) for condition in conditions), 0)
+
+
+def minimum(first: Any, *others: Any) -> Any:
+    """The least of some numbers."""
+    for other in others:
+        first = when(first <= other, first, other)
+    return first
+
+
+def maximum(first: Any, *others: Any) -> Any:
+    """The greatest of some numbers."""
+    for other in others:
+        first = when(first >= other, first, other)
+    return first
+
+
+def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, **domains: Iterable[Any]) -> Any:
+    """Whether `holds` for every choice of its parameters `where` they matter; a report names one for which it does not.
+
+    >>> for_all(lambda a, b: a + b < 5, a=[1, 2], b=[1, 2])
+    True
+    """
+    if list(inspect.signature(holds).parameters) != list(domains):
+        raise mistake(
+            f"for_all binds {', '.join(domains)} but its function takes other parameters", "give both the same names"
+        )
+    result: Any = True
+    for values in itertools.product(*map(list, domains.values())):
+        instance = dict(zip(domains, values, strict=True))
+        relevant = True if where is None else where(**instance)
+        if getattr(relevant, "value", relevant) is False:
+            continue
+        condition = implies(relevant, holds(**instance))
+        if hasattr(condition, "because"):
+            condition = condition.because(instance, [holds] if where is None else [where, holds])
+        result = result & condition
+    return result

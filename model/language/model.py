@@ -1,0 +1,328 @@
+"""What a modeller subclasses and decorates: `Model`, settings, actions, predicates."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, overload
+
+from model.language.brokers import BrokerId, none
+from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value, broker, resolved
+from model.language.errors import ModelError, UnknownName, mistake, nearest
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+RESERVED = frozenset({"require", "enabled"})
+
+
+def kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Setting:
+    """A named parameter of a model: default, range or choices, and one line of meaning.
+
+    `counts` is `broker` on the setting that says how many brokers there are. `bound` is a predicate over states: the
+    states in which the setting keeps the model from going on ("the log is full").
+    """
+
+    default: int | bool | str
+    at_least: int | None = None
+    at_most: int | None = None
+    choices: tuple[str, ...] | None = None
+    meaning: str = ""
+    counts: Broker | None = None
+    bound: Callable[[Any, Any], Any] | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Setting: ...
+    @overload
+    def __get__(self, instance: Model, owner: type) -> Any: ...
+    def __get__(self, instance: Model | None, owner: type) -> Any:
+        return self if instance is None else instance.settings[self.name]
+
+    def checked(self, value: Any) -> int | bool | str:
+        """The value, if the setting can have it; `UnknownName` otherwise."""
+        if type(value) is not type(self.default):
+            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+        outside = isinstance(value, int) and (
+            (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
+        )
+        if outside or (self.choices is not None and value not in self.choices):
+            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+        return value
+
+    def parsed(self, text: str) -> int | bool | str:
+        """The value that a command line writes."""
+        if isinstance(self.default, bool) and text in ("true", "false"):
+            return text == "true"
+        if isinstance(self.default, int) and not isinstance(self.default, bool):
+            try:
+                return self.checked(int(text))
+            except ValueError:
+                raise UnknownName(f"setting {self.name} is {self.domain}, not {text!r}") from None
+        return self.checked(text)
+
+    @property
+    def domain(self) -> str:
+        """Its values in words."""
+        if self.choices is not None:
+            return f"one of {', '.join(self.choices)}"
+        if isinstance(self.default, bool):
+            return "true or false"
+        low = "" if self.at_least is None else f" from {self.at_least}"
+        high = " up" if self.at_most is None else f" to {self.at_most}"
+        return f"a whole number{low}{high}" if low or self.at_most is not None else "a whole number"
+
+
+def setting(
+    default: int | bool | str,
+    *,
+    meaning: str,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    choices: tuple[str, ...] | None = None,
+    counts: Broker | None = None,
+    bound: Callable[[Any, Any], Any] | None = None,
+) -> Any:
+    """Declares a setting in the body of a model; see `Setting`."""
+    return Setting(default, at_least, at_most, choices, meaning, counts, bound)
+
+
+# --- methods --------------------------------------------------------------------------------------------------------
+
+ParameterDomain = Domain | Callable[[Any], Domain]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What `@action` says of a method: its parameters, who acts, and whether it disturbs or heals."""
+
+    parameters: dict[str, ParameterDomain]
+    actor: str
+    perturbation: bool
+
+
+def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks a method `(self, s, ...)` as an action.
+
+    `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
+    keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
+    a client's write, an arbitrary election) may happen or not; everything else is *healing*.
+    """
+
+    def mark(method: Method) -> Method:
+        named = list(inspect.signature(method).parameters)[2:]
+        if named != list(parameters):
+            raise _at(method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters")
+        if not (method.__doc__ or "").strip():
+            raise _at(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
+        method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def _predicate(kind: str) -> Callable[[Method], Method]:
+    def mark(method: Method) -> Method:
+        if not (method.__doc__ or "").strip():
+            raise _at(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
+        method.__predicate__ = kind  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def invariant(method: Method) -> Method:
+    """Marks a function `(model, s)` as an invariant; its docstring is the sentence that users see when it breaks."""
+    return _predicate("invariant")(method)
+
+
+def needs(*variables: str) -> Callable[[Method], Method]:
+    """Names the variables that a predicate reads, for models that may not have them."""
+
+    def mark(method: Method) -> Method:
+        method.__needs__ = variables  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def goal(method: Method) -> Method:
+    """Marks a function `(model, s)` as a goal: some state where it holds should be reachable."""
+    return _predicate("goal")(method)
+
+
+def constraint(method: Method) -> Method:
+    """Marks a function `(model, s)` as a state constraint: states where it is false are checked and not explored."""
+    return _predicate("constraint")(method)
+
+
+def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks the method `initial(self, s, ...)`: one initial state for each choice of its parameters."""
+
+    def mark(method: Method) -> Method:
+        method.__initial__ = parameters  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def _at(method: Callable[..., Any], what: str, remedy: str) -> ModelError:
+    code = inspect.unwrap(method).__code__
+    return ModelError(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {what}; {remedy}")
+
+
+def line_of(method: Callable[..., Any]) -> str:
+    """`file:line` of a method."""
+    code = inspect.unwrap(method).__code__
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+# --- the model ------------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """A protocol: variables, initial states, actions, and what should be said of its states.
+
+    A subclass declares settings, gives `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
+    `@invariant`. `invariants` names those checked by default, in kebab-case. A subclass without a module of its own
+    name, made to be built upon, sets `abstract = True` in its body.
+    """
+
+    abstract: ClassVar[bool] = True
+    invariants: ClassVar[tuple[str, ...]] = ()
+    settings: dict[str, Any]
+
+    def __init_subclass__(cls) -> None:
+        cls.abstract = cls.__dict__.get("abstract", False)
+        for name, method in cls.__dict__.items():
+            inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
+            if hasattr(inherited, "__action__") and callable(method) and not hasattr(method, "__action__"):
+                raise _at(method, f"{name} replaces an action of {cls.__mro__[1].__name__}", "decorate it with @action")
+
+    def __init__(self, **values: Any) -> None:
+        declared = self.declared_settings()
+        for name in values:
+            if name not in declared:
+                raise UnknownName(f"model {self.name()} has no setting {name!r}; {nearest(name, declared)}")
+        self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
+        self.check_settings()
+        self._domains = {name: resolved(d, self.broker_count) for name, d in self.variables().items()}
+        for name in self._domains:
+            if name in RESERVED or name.startswith("_"):
+                raise ModelError(
+                    f"{line_of(type(self).variables)}: variable {name!r}: the name is taken; choose another"
+                )
+
+    def variables(self) -> dict[str, Domain]:
+        """Name and domain of every variable."""
+        raise NotImplementedError
+
+    def initial(self, s: Any) -> None:
+        """Assigns what a variable holds at the start where it is not the first value of its domain."""
+
+    def check_settings(self) -> None:
+        """Raises `UnknownName` for settings that do not go together."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name on the command line: that of the module, or of the class in a file of several."""
+        return kebab(cls.__module__.rpartition(".")[2])
+
+    @classmethod
+    def declared_settings(cls) -> dict[str, Setting]:
+        """Settings by name, those of the most general class first."""
+        found: dict[str, Setting] = {}
+        for base in reversed(cls.__mro__):
+            found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})
+        return found
+
+    @classmethod
+    def actions(cls) -> dict[str, Callable[..., Any]]:
+        """Methods marked as actions by their name in kebab-case, in alphabetical order."""
+        return {
+            kebab(n): getattr(cls, n)
+            for n in sorted(_members(cls), key=kebab)
+            if hasattr(getattr(cls, n), "__action__")
+        }
+
+    @classmethod
+    def predicates(cls, kind: str) -> dict[str, Callable[..., Any]]:
+        """Methods marked as invariant, goal or constraint by their name in kebab-case, in alphabetical order."""
+        marked = [n for n in _members(cls) if getattr(getattr(cls, n), "__predicate__", None) == kind]
+        return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of each variable in a state."""
+        return {name: i for i, name in enumerate(self._domains)}
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """Name and domain of every variable, brokers counted."""
+        return self._domains
+
+    @property
+    def broker_count(self) -> int:
+        counting = [n for n, s in self.declared_settings().items() if s.counts is not None]
+        return self.settings[counting[0]] if counting else 0
+
+    @property
+    def brokers(self) -> tuple[BrokerId, ...]:
+        """Every broker."""
+        return tuple(map(BrokerId, range(self.broker_count)))
+
+    def broker(self, number: int) -> BrokerId:
+        """One particular broker: a model that names one distinguishes it from the others."""
+        if not 0 <= number < self.broker_count:
+            raise mistake(f"there is no broker {number}", f"brokers are 0 to {self.broker_count - 1}")
+        return BrokerId(number)
+
+    def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        """Each choice of an action's parameters as (domain, value), in the order of labels."""
+        spec: Action = method.__action__  # type: ignore[attr-defined]
+        yield from self._choices(spec.parameters)
+
+    def initial_choices(self) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        """Each choice of the parameters of `initial`."""
+        yield from self._choices(getattr(type(self).initial, "__initial__", {}))
+
+    def _choices(self, parameters: dict[str, ParameterDomain]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        domains = [resolved(d if isinstance(d, Domain) else d(self), self.broker_count) for d in parameters.values()]
+        if self.broker_count == 0 and any(broker in (d,) for d in parameters.values()):
+            raise ModelError(f"model {self.name()} has brokers but no setting that counts them; write counts=broker")
+        for values in itertools.product(*(list(d.values()) for d in domains)):
+            yield tuple(zip(domains, values, strict=True))
+
+
+def _members(cls: type) -> list[str]:
+    return [n for n in dir(cls) if not n.startswith("__")]
+
+
+def as_parameter(domain: Domain, value: Value) -> Any:
+    """A value of a domain as a model's methods take it: brokers opaque, records as dicts."""
+    match domain:
+        case Broker():
+            return none if value is None else BrokerId(value)
+        case BrokerSet():
+            return frozenset(map(BrokerId, value))
+        case Record():
+            return {n: as_parameter(d, x) for n, d, x in zip(domain.names, domain.domains, value, strict=True)}
+        case Per() | Sequence_():
+            return [as_parameter(domain.element, x) for x in value]
+        case Messages():
+            return [as_parameter(domain.element, x) for x in domain.elements if x in value]
+        case _:
+            return value

@@ -1,0 +1,116 @@
+"""A model as plain data: what every engine but the reference one works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from model.language.domains import Domain, Value
+from model.language.expressions import Expression, Leaf, render
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the state: its domain, and the index of the first of its leaves."""
+
+    name: str
+    domain: Domain
+    start: int
+
+
+@dataclass(frozen=True)
+class Label:
+    """Which instance of an action: its name in kebab-case and its parameters, with their domains for printing."""
+
+    action: str
+    parameters: tuple[tuple[str, Value], ...]
+    domains: tuple[Domain, ...] = field(repr=False, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        return {n: d.to_json(v) for (n, v), d in zip(self.parameters, self.domains, strict=True)}
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{name}={shown(value)}" for name, value in self.to_json().items())
+        return f"{self.action}({inner})"
+
+
+def actor_of(actor: str, label: Label) -> str:
+    """Who acts in an instance: a plain word, or the broker that the parameter of that name is."""
+    value = dict(label.parameters).get(actor, actor)
+    return value if isinstance(value, str) else f"broker {value}"
+
+
+def shown(data: Any) -> str:
+    """JSON data of a value as people read it: sets and sequences alike in brackets, none, true, false."""
+    if isinstance(data, dict):
+        return "(" + ", ".join(f"{k} {shown(v)}" for k, v in data.items()) + ")"
+    if isinstance(data, list):
+        return "[" + ", ".join(map(shown, data)) + "]"
+    return "none" if data is None else str(data).lower() if isinstance(data, bool) else str(data)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """An instance of an action: in states where `guard` holds, leaves take the values of `updates`, the others stay.
+
+    Where `failure` holds, the instance has no meaning (a value leaves its domain): an evaluation error.
+    """
+
+    label: Label
+    actor: str
+    perturbation: bool
+    guard: Expression
+    updates: Mapping[int, Expression]
+    failure: Expression
+
+    def __repr__(self) -> str:
+        return f"{self.label}: {render(self.guard)} -> " + ", ".join(
+            f"#{leaf} := {render(value)}" for leaf, value in self.updates.items()
+        )
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A named condition on states with its sentence; where `failure` holds it has no meaning."""
+
+    name: str
+    sentence: str
+    holds: Expression
+    failure: Expression
+
+
+@dataclass(frozen=True)
+class TransitionSystem:
+    """Variables, initial states, transitions in the order of their labels, and predicates.
+
+    `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` are
+    all names of actions, in order, also those without an instance at these settings. A state is counted iff every
+    constraint holds there.
+    """
+
+    model: str
+    settings: Mapping[str, Any]
+    variables: tuple[Variable, ...]
+    leaves: tuple[Leaf, ...]
+    initial: tuple[tuple[int, ...], ...]
+    actions: tuple[str, ...]
+    transitions: tuple[Transition, ...]
+    constraints: tuple[Predicate, ...]
+    invariants: tuple[Predicate, ...]
+    goals: tuple[Predicate, ...]
+    bounds: tuple[Predicate, ...]
+
+    @cached_property
+    def actors(self) -> tuple[str, ...]:
+        return tuple(sorted({t.actor for t in self.transitions}))
+
+    def decode(self, leaves: Iterable[int]) -> tuple[Value, ...]:
+        """The values of the variables in the state with these leaves."""
+        rest = iter(leaves)
+        return tuple(v.domain.decode(rest) for v in self.variables)
+
+    def encode(self, state: Iterable[Value]) -> tuple[int, ...]:
+        """The leaves of a state given by the values of its variables."""
+        return tuple(x for v, value in zip(self.variables, state, strict=True) for x in v.domain.encode(value))

@@ -1,0 +1,191 @@
+"""From a model's methods to plain data: each action runs once for every choice of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from model.language import expressions as e
+from model.language.concrete import initial_states
+from model.language.domains import Domain, Flag, Value
+from model.language.errors import ModelError, caller, mistake, nearest
+from model.language.expressions import FALSE, TRUE, Expression, Leaf
+from model.language.model import Action, Model, as_parameter, line_of
+from model.language.symbolic import Place, TracedFlag, nodes_of, placed
+from model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
+
+Invariant = Callable[[Any, Any], Any]
+"""A function of a model and a state, marked with `@invariant`."""
+
+
+def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
+    """The variables of a model and the leaves that they are stored as."""
+    variables: list[Variable] = []
+    leaves: list[Leaf] = []
+    for name, domain in model.domains.items():
+        variables.append(Variable(name, domain, len(leaves)))
+        for s in domain.scalars():
+            leaves.append(Leaf(len(leaves), name + s.path, s.kind, s.low, s.high))
+    return tuple(variables), tuple(leaves)
+
+
+class SymbolicState:
+    """The state that a traced method reads and assigns: every read is of the state before the action."""
+
+    def __init__(self, model: Model, variables: Sequence[Variable], leaves: Sequence[Leaf], writable: bool) -> None:
+        own: dict[str, Any] = self.__dict__
+        own["_leaves"] = leaves
+        own["_model"] = model
+        own["_variables"] = {v.name: v for v in variables}
+        own["_writable"] = writable
+        own["_updates"] = {}
+        own["_conditions"] = []
+        own["_guard"] = TracedFlag(TRUE, TRUE, Flag())
+        own["_required"] = False
+        own["_enabling"] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        variable = self._variable(name)
+        return placed(variable.domain, Place(self, variable.start))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        variable = self._variable(name)
+        nodes, defined = nodes_of(variable.domain, value)
+        Place(self, variable.start).write(nodes, defined)
+
+    def _variable(self, name: str) -> Variable:
+        if name not in self._variables:
+            message = f"{caller()}: the state has no variable {name!r}; {nearest(name, self._variables)}"
+            # An attribute error for names that Python itself asks for, such as __deepcopy__.
+            raise AttributeError(message) if name.startswith("__") else ModelError(message)
+        return self._variables[name]  # type: ignore[no-any-return]
+
+    def require(self, *conditions: Any) -> None:
+        """The action can happen only where all conditions hold."""
+        self.__dict__["_required"] = True
+        for condition in conditions:
+            self.__dict__["_guard"] = self._guard & flag_of(condition)
+
+    def enabled(self, method: Callable[..., Any]) -> TracedFlag:
+        """Whether some instance of an action can happen in this state."""
+        name = method.__name__
+        if name in self._enabling:
+            raise mistake(f"{name} asks whether it is itself enabled", "ask about another action")
+        result = TracedFlag(FALSE, TRUE, Flag())
+        for choice in self._model.instances(method):
+            inner = SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable=True)
+            inner.__dict__["_enabling"] = (*self._enabling, name)
+            method(inner, *(as_parameter(d, v) for d, v in choice))
+            if inner._required or inner._updates:
+                result = result | inner._guard
+        return result
+
+    # What places do with the state; models have no need of it.
+
+    def _read(self, leaf: int) -> Expression:
+        if leaf in self._updates:
+            raise mistake(
+                f"{self._leaves[leaf].path} is read after it was assigned",
+                "every read is of the state before the action: read it into a name first",
+            )
+        return e.leaf(self._leaves[leaf])
+
+    def _assign(self, condition: Expression) -> None:
+        """Notes a condition under which what is assigned next has a value that fits."""
+        if not self._writable:
+            raise mistake("an assignment in a predicate", "predicates only read the state")
+        self._conditions.append(condition)
+
+    def _write(self, leaf: int, node: Expression) -> None:
+        if leaf in self._updates:
+            raise mistake(
+                f"{self._leaves[leaf].path} is assigned twice",
+                "assign it once, with when(condition, a, b) where the value depends on the state",
+            )
+        self._updates[leaf] = node
+
+    def _path(self, start: int, domain: Domain) -> str:
+        """The name of the value of a domain that starts at a leaf."""
+        leaf: Leaf = self._leaves[start]
+        return leaf.path.removesuffix(domain.scalars()[0].path)
+
+
+def flag_of(condition: Any) -> TracedFlag:
+    """What a method gives as a condition, as a flag."""
+    if isinstance(condition, bool):
+        return TracedFlag(TRUE if condition else FALSE, TRUE, Flag())
+    if not isinstance(condition, TracedFlag):
+        raise mistake(f"{condition!r} is not a condition", "compare it with something")
+    return condition
+
+
+def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> TransitionSystem:
+    """The model at its settings as data, with the invariants that are to be checked."""
+    variables, leaves = layout(model)
+    sheet = _Sheet(model, variables, leaves)
+    actions = model.actions()
+    if not actions:
+        raise ModelError(f"model {model.name()} has no action; mark a method with @action")
+    transitions = [t for name, method in actions.items() for t in sheet.transitions(name, method)]
+    encode = TransitionSystem.encode
+    system = TransitionSystem(
+        model=model.name(),
+        settings=dict(model.settings),
+        variables=variables,
+        leaves=leaves,
+        initial=(),
+        actions=tuple(actions),
+        transitions=tuple(transitions),
+        constraints=sheet.predicates(model.predicates("constraint")),
+        invariants=sheet.predicates(dict(sorted((invariants or {}).items()))),
+        goals=sheet.predicates(model.predicates("goal")),
+        bounds=sheet.predicates({n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}),
+    )
+    states = sorted({encode(system, state) for state in initial_states(model)})
+    object.__setattr__(system, "initial", tuple(states))
+    return system
+
+
+class _Sheet:
+    """Traces the methods of one model, each on a fresh symbolic state."""
+
+    def __init__(self, model: Model, variables: tuple[Variable, ...], leaves: tuple[Leaf, ...]) -> None:
+        self.model, self.variables, self.leaves = model, variables, leaves
+
+    def transitions(self, name: str, method: Callable[..., Any]) -> Iterable[Transition]:
+        spec: Action = method.__action__  # type: ignore[attr-defined]
+        found, effect, complete = [], False, True
+        for choice in self.model.instances(method):
+            s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
+            method(self.model, s, *(as_parameter(d, v) for d, v in choice))
+            effect = effect or bool(s._updates)
+            complete = complete and bool(s._required or s._updates)
+            if s._required or s._updates:
+                found.append(self._transition(name, spec, choice, s))
+        if found and not effect:
+            raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
+        return [t for t in found if t.guard is not FALSE or t.failure is not FALSE]
+
+    def _transition(
+        self, name: str, spec: Action, choice: Sequence[tuple[Domain, Value]], s: SymbolicState
+    ) -> Transition:
+        label = Label(
+            name, tuple(zip(spec.parameters, (v for _, v in choice), strict=True)), tuple(d for d, _ in choice)
+        )
+        guard, can = s._guard.node, s._guard.defined
+        failure = e.or_(e.not_(can), *(e.and_(guard, e.not_(c)) for c in s._conditions))
+        updates = {i: node for i, node in sorted(s._updates.items()) if node is not e.leaf(self.leaves[i])}
+        return Transition(label, actor_of(spec.actor, label), spec.perturbation, guard, updates, failure)
+
+    def predicates(self, methods: dict[str, Callable[..., Any]]) -> tuple[Predicate, ...]:
+        return tuple(self.predicate(name, method) for name, method in methods.items())
+
+    def predicate(self, name: str, method: Callable[..., Any]) -> Predicate:
+        s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
+        holds = flag_of(method(self.model, s))
+        return Predicate(name, sentence_of(method), holds.node, e.not_(holds.defined))
+
+
+def sentence_of(method: Callable[..., Any]) -> str:
+    """The first paragraph of a docstring on one line."""
+    return " ".join((method.__doc__ or "").split("\n\n")[0].split())

@@ -1,0 +1,166 @@
+"""ISR changes through asynchronous requests to the controller, as in the published sketch for KIP-497.
+
+One member is the *leader* for good. It asks the controller to shrink or expand the ISR; requests and the controller's
+updates are sets from which nothing is ever removed: they arrive late, repeatedly, or never. While a request is
+pending, the high watermark waits for the union of the ISR and all that was asked for.
+
+Left out: leader changes, contents of logs (offsets only). The source bounds nothing; here the leader's offset and the
+controller's version are bounded by a state constraint.
+
+Source: github.com/hachikuji/kafka-specification, module AsyncIsr.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import (
+    Model,
+    action,
+    broker,
+    constraint,
+    goal,
+    messages,
+    minimum,
+    number,
+    per,
+    record,
+    set_of,
+    setting,
+    when,
+)
+
+
+def any_version(model: Any) -> Any:
+    """The versions of counted states."""
+    return number(0, model.max_version)
+
+
+class AsyncIsr(Model):
+    """A leader that changes the ISR by asking, and counts with what it asked for until it is told."""
+
+    invariants = ("valid-high-watermark",)
+
+    replicas = setting(3, at_least=1, at_most=6, counts=broker, meaning="replicas of the partition; the first leads")
+    max_offset = setting(
+        2,
+        at_least=1,
+        at_most=64,
+        meaning="greatest log end offset of the leader",
+        bound=lambda m, s: s.offsets[m.leader] == m.max_offset,
+    )
+    max_version = setting(
+        2,
+        at_least=0,
+        at_most=32,
+        meaning="greatest version of the controller's ISR",
+        bound=lambda m, s: s.controller.version == m.max_version,
+    )
+
+    @property
+    def leader(self) -> Any:
+        return self.broker(0)
+
+    def variables(self) -> dict[str, Any]:
+        """The controller's ISR, the leader's copy with what it asked for, log end offsets, and all messages."""
+        # One more than the bounds: states outside the constraint are still checked against the invariants.
+        version = number(0, self.max_version + 1)
+        sent = messages(record(isr=set_of(broker), version=version))
+        return {
+            "controller": record(isr=set_of(broker), version=version),
+            "leader": record(
+                isr=set_of(broker),
+                version=version,
+                pending_isr=set_of(broker),
+                pending_version=number(-1, self.max_version + 1),
+            ),
+            "offsets": per(broker, number(0, self.max_offset + 1)),
+            "requests": sent,
+            "updates": sent,
+        }
+
+    def initial(self, s: Any) -> None:
+        s.controller.isr = set(self.brokers)
+        s.leader.isr = set(self.brokers)
+
+    @constraint
+    def bound(self, s: Any) -> Any:
+        """The leader's offset and the controller's version stay within their bounds."""
+        return (s.offsets[self.leader] <= self.max_offset) & (s.controller.version <= self.max_version)
+
+    def high_watermark(self, s: Any) -> Any:
+        """The least log end offset in the ISR and all that was asked for; the leader is always in it."""
+        quorum, least = s.leader.isr | s.leader.pending_isr, s.offsets[self.leader]
+        for r in self.brokers:
+            least = when(quorum.has(r), minimum(least, s.offsets[r]), least)
+        return least
+
+    def controller_decides(self, s: Any, isr: Any) -> None:
+        version = s.controller.version + 1
+        s.controller = {"isr": isr, "version": version}
+        s.updates.add({"isr": isr, "version": version})
+
+    def leader_asks(self, s: Any, isr: Any, pending: Any) -> None:
+        s.requests.add({"isr": isr, "version": s.leader.version})
+        s.leader.pending_isr = pending
+        s.leader.pending_version = s.leader.version
+
+    @action(replica=broker, actor="controller", perturbation=True)
+    def controller_shrink_isr(self, s: Any, replica: Any) -> None:
+        """The controller takes a follower that failed out of the ISR."""
+        if replica == self.leader:
+            return
+        s.require(s.controller.isr.has(replica), s.controller.version <= self.max_version)
+        self.controller_decides(s, s.controller.isr - {replica})
+
+    @action(isr=set_of(broker), version=any_version, actor="controller")
+    def controller_handle_request(self, s: Any, isr: Any, version: int) -> None:
+        """The controller grants a request that was made at its version; the request stays."""
+        s.require(s.requests.has({"isr": isr, "version": version}), s.controller.version == version)
+        self.controller_decides(s, isr)
+
+    @action(replica=broker, actor="leader")
+    def leader_request_shrink_isr(self, s: Any, replica: Any) -> None:
+        """The leader asks for an ISR without a follower."""
+        if replica == self.leader:
+            return
+        s.require(s.leader.isr.has(replica))
+        smaller = s.leader.isr - {replica}
+        self.leader_asks(s, smaller, s.leader.pending_isr | smaller)
+
+    @action(replica=broker, actor="leader")
+    def leader_request_expand_isr(self, s: Any, replica: Any) -> None:
+        """The leader asks for an ISR with a follower that reaches the high watermark."""
+        s.require(~s.leader.isr.has(replica), s.offsets[replica] >= self.high_watermark(s))
+        larger = s.leader.isr | {replica}
+        self.leader_asks(s, larger, s.leader.pending_isr | larger)
+
+    @action(actor="leader", perturbation=True)
+    def leader_write(self, s: Any) -> None:
+        """The leader appends a record."""
+        s.require(s.offsets[self.leader] <= self.max_offset)
+        s.offsets[self.leader] += 1
+
+    @action(isr=set_of(broker), version=any_version, actor="leader")
+    def leader_handle_update(self, s: Any, isr: Any, version: int) -> None:
+        """The leader adopts an ISR of a later version than its own, and waits for nothing any more."""
+        s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
+        s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
+
+    @action(replica=broker, actor="replica")
+    def follower_replicate(self, s: Any, replica: Any) -> None:
+        """A follower copies a record from the leader."""
+        if replica == self.leader:
+            return
+        s.require(s.offsets[replica] < s.offsets[self.leader])
+        s.offsets[replica] += 1
+
+    @goal
+    def change_is_granted(self, s: Any) -> Any:
+        """The leader has learnt of a version that the controller decided."""
+        return s.leader.version > 0
+
+    @goal
+    def isr_grows_again(self, s: Any) -> Any:
+        """The controller's ISR is complete again after a change."""
+        return (s.controller.isr.size == self.replicas) & (s.controller.version > 0)

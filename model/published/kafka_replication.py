@@ -1,0 +1,255 @@
+"""Kafka's replication as the published TLA+ specification of Jason Gustafson describes it, without a next step.
+
+A *replica* has a log and a *belief*: the leader epoch, leader and ISR that it last heard of, and a high watermark. The
+*controller* writes the *quorum* state (leader epoch, leader, ISR), what ZooKeeper holds, and sends the same as a
+LeaderAndIsr *request*. Requests are never lost and never removed: a replica may take any of them, late, in any order,
+as long as its epoch is above the replica's own. Each epoch has exactly one request, that of the controller's operation.
+
+Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
+controller), a version on the quorum state (the true leader writes it atomically), unclean election.
+
+Source: github.com/hachikuji/kafka-specification, module KafkaReplication. Actions have its names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import (
+    Model,
+    action,
+    broker,
+    count,
+    goal,
+    minimum,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    some,
+    when,
+)
+
+
+def any_epoch(model: Any) -> Any:
+    """The epochs of the controller's requests."""
+    return number(0, model.max_leader_epoch)
+
+
+class KafkaReplication(Model):
+    """What the published specifications of KIP-101, KIP-279 and KIP-320 have in common."""
+
+    abstract = True
+    invariants = ("leader-in-isr-or-none", "strong-isr", "weak-isr")
+
+    replicas = setting(3, at_least=1, at_most=8, counts=broker, meaning="replicas of the partition")
+    log_size = setting(
+        2,
+        at_least=1,
+        at_most=16,
+        meaning="records a log can hold",
+        bound=lambda m, s: some(s.log[r].is_full for r in m.brokers),
+    )
+    max_records = setting(
+        2,
+        at_least=1,
+        at_most=64,
+        meaning="records ever written",
+        bound=lambda m, s: s.next_record_id == m.max_records,
+    )
+    max_leader_epoch = setting(
+        2,
+        at_least=0,
+        at_most=64,
+        meaning="greatest leader epoch; epochs count from 0",
+        bound=lambda m, s: s.next_leader_epoch > m.max_leader_epoch,
+    )
+
+    def variables(self) -> dict[str, Any]:
+        """Logs, beliefs, the two counters, the controller's requests by epoch, and the quorum state."""
+        epoch = number(-1, self.max_leader_epoch)
+        written = record(id=number(0, self.max_records - 1), epoch=number(0, self.max_leader_epoch))
+        belief = record(
+            high_watermark=number(0, self.log_size), leader_epoch=epoch, leader=optional(broker), isr=set_of(broker)
+        )
+        return {
+            "log": per(broker, sequence(written, self.log_size)),
+            "replica": per(broker, belief),
+            "next_record_id": number(0, self.max_records),
+            "next_leader_epoch": number(0, self.max_leader_epoch + 1),
+            "requests": per(any_epoch(self), record(leader=optional(broker), isr=set_of(broker))),
+            "quorum": record(leader_epoch=epoch, leader=optional(broker), isr=set_of(broker)),
+        }
+
+    def initial(self, s: Any) -> None:
+        s.quorum.isr = set(self.brokers)
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def presumes_leadership(self, s: Any, leader: Any) -> Any:
+        return s.replica[leader].leader == leader
+
+    def follows(self, s: Any, follower: Any, leader: Any) -> Any:
+        return s.replica[follower].leader == leader
+
+    def is_true_leader(self, s: Any, leader: Any) -> Any:
+        same_epoch = s.replica[leader].leader_epoch == s.quorum.leader_epoch
+        return (s.quorum.leader == leader) & self.presumes_leadership(s, leader) & same_epoch
+
+    def controller_decides(self, s: Any, leader: Any, isr: Any) -> None:
+        """A new epoch: the quorum state and the request that tells of it."""
+        epoch = s.next_leader_epoch
+        s.require(epoch <= self.max_leader_epoch)
+        s.requests[epoch] = {"leader": leader, "isr": isr}
+        s.quorum = {"leader_epoch": epoch, "leader": leader, "isr": isr}
+        s.next_leader_epoch = epoch + 1
+
+    def leader_writes_isr(self, s: Any, leader: Any, isr: Any) -> None:
+        """The true leader changes the ISR in the quorum state and in its own belief; nobody else is told."""
+        s.require(self.is_true_leader(s, leader))
+        s.quorum.isr = isr
+        s.replica[leader].isr = isr
+
+    def hears_of(self, s: Any, replica: Any, leader: Any, epoch: int) -> Any:
+        """The request of an epoch names the leader, and the epoch is news to the replica."""
+        sent = (epoch < s.next_leader_epoch) & (s.requests[epoch].leader == leader)
+        return sent & (s.replica[replica].leader_epoch < epoch)
+
+    def become_follower_and_truncate(self, s: Any, leader: Any, follower: Any, epoch: int) -> None:
+        """Takes the request and truncates; impossible where the log is too short for what it would have to keep."""
+        s.require(self.hears_of(s, follower, leader, epoch))
+        length = self.truncation_offset(s, leader, follower)
+        s.require(length <= s.log[follower].length)
+        s.log[follower].truncate(length)
+        s.replica[follower] = {
+            "high_watermark": minimum(length, s.replica[follower].high_watermark),
+            "leader_epoch": epoch,
+            "leader": leader,
+            "isr": s.requests[epoch].isr,
+        }
+
+    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+        """How many records a new follower of the leader keeps."""
+        raise NotImplementedError
+
+    def fetch_next_record(self, s: Any, follower: Any, leader: Any) -> None:
+        """Copies the leader's record at the follower's log end, and with it the leader's high watermark."""
+        end = s.log[follower].length
+        s.require(end < s.log[leader].length)
+        s.log[follower].append(s.log[leader].at(end))
+        s.replica[follower].high_watermark = minimum(s.replica[leader].high_watermark, end + 1)
+
+    def end_of_common_records(self, s: Any, a: Any, b: Any) -> Any:
+        """One past the greatest offset at which both logs have the very same record, 0 if there is none."""
+        end: Any = 0
+        for offset in range(self.log_size):
+            both = (s.log[a].length > offset) & (s.log[b].length > offset)
+            end = when(both & (s.log[a].at(offset) == s.log[b].at(offset)), offset + 1, end)
+        return end
+
+    def high_watermark_is_in_current_epoch(self, s: Any, leader: Any) -> Any:
+        """The leader has committed everything it had before its epoch began (the rule of KAFKA-7128)."""
+        passed, log = s.replica[leader].high_watermark, s.log[leader]
+        own_epoch = log.at(passed).epoch == s.replica[leader].leader_epoch
+        return (passed == log.length) | ((passed < log.length) & own_epoch)
+
+    # --- actions of every variant -----------------------------------------------------------------------------------
+
+    @action(leader=broker, actor="controller", perturbation=True)
+    def controller_elect_leader(self, s: Any, leader: Any) -> None:
+        """The controller makes another member of the ISR the leader, be the present one alive or not."""
+        s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
+        self.controller_decides(s, leader, s.quorum.isr)
+
+    @action(replica=broker, actor="controller", perturbation=True)
+    def controller_shrink_isr(self, s: Any, replica: Any) -> None:
+        """The controller takes a failed replica out of the ISR; a leader is deposed, and stays in if it is the last."""
+        leads, isr = s.quorum.leader == replica, s.quorum.isr
+        s.require(leads | isr.has(replica))
+        rest = when(leads & (isr == {replica}), isr, isr - {replica})
+        self.controller_decides(s, when(leads, none, s.quorum.leader), rest)
+
+    @action(leader=broker, epoch=any_epoch, actor="leader")
+    def become_leader(self, s: Any, leader: Any, epoch: int) -> None:
+        """A replica takes a request that makes it the leader, be it the latest or not."""
+        s.require(self.hears_of(s, leader, leader, epoch))
+        s.replica[leader].leader_epoch = epoch
+        s.replica[leader].leader = leader
+        s.replica[leader].isr = s.requests[epoch].isr
+
+    @action(replica=broker, actor="replica", perturbation=True)
+    def leader_write(self, s: Any, replica: Any) -> None:
+        """A replica that presumes leadership appends a client's record in its own epoch."""
+        s.require(self.presumes_leadership(s, replica), s.next_record_id < self.max_records, ~s.log[replica].is_full)
+        s.log[replica].append({"id": s.next_record_id, "epoch": s.replica[replica].leader_epoch})
+        s.next_record_id += 1
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    @goal
+    def record_is_committed(self, s: Any) -> Any:
+        """A high watermark has passed a record."""
+        return some(s.replica[r].high_watermark > 0 for r in self.brokers)
+
+    @goal
+    def two_replicas_presume_leadership(self, s: Any) -> Any:
+        """A deposed leader does not know yet that there is another."""
+        return count(self.presumes_leadership(s, r) for r in self.brokers) > 1
+
+    @goal
+    def isr_is_smaller_than_the_replica_set(self, s: Any) -> Any:
+        """The quorum's ISR has lost a replica."""
+        return s.quorum.isr.size < self.replicas
+
+
+class UnfencedReplication(KafkaReplication):
+    """The actions of the time before fetches carried the leader epoch: only lengths of logs are compared."""
+
+    abstract = True
+
+    def is_caught_up(self, s: Any, leader: Any, follower: Any, end: Any) -> Any:
+        reaches = (end <= s.log[leader].length) & (end <= s.log[follower].length)
+        return self.follows(s, follower, leader) & reaches
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def leader_shrink_isr(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader drops a follower that does not reach its log end."""
+        if follower == leader:
+            return
+        behind = ~self.is_caught_up(s, leader, follower, s.log[leader].length)
+        s.require(s.replica[leader].isr.has(follower), behind)
+        self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader takes a follower in that reaches its high watermark."""
+        caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
+        s.require(~s.replica[leader].isr.has(follower), caught_up)
+        self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    @action(leader=broker, actor="leader")
+    def leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+        """The leader raises its high watermark over a record that its whole ISR has."""
+        passed = s.replica[leader].high_watermark
+        s.require(self.presumes_leadership(s, leader), passed < self.log_size)
+        s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))
+        s.replica[leader].high_watermark = passed + 1
+
+    @action(follower=broker, leader=broker, actor="follower")
+    def follower_replicate(self, s: Any, follower: Any, leader: Any) -> None:
+        """A follower appends the leader's record at its own log end, whatever lies before it."""
+        if follower == leader:
+            return
+        s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))
+        self.fetch_next_record(s, follower, leader)
+
+    @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
+    def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+        """A replica takes a request that makes it a follower and truncates its log, be the leader ready or not."""
+        if follower == leader:
+            return
+        self.become_follower_and_truncate(s, leader, follower, epoch)

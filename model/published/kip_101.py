@@ -1,0 +1,32 @@
+"""KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
+
+The leader answers with its log end if its last record has that epoch, else with the start of its first greater epoch.
+Where it knows neither, the follower falls back to its high watermark. As in the source, a follower that would have to
+keep more than it has cannot become a follower at all. Two fast failovers can still leave logs diverged (KAFKA-6361).
+
+Source: github.com/hachikuji/kafka-specification, module Kip101.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import when
+from model.published.kafka_replication import UnfencedReplication
+
+
+class Kip101(UnfencedReplication):
+    """The leader's end of the follower's last epoch decides what the follower keeps."""
+
+    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+        own, leaders, fallback = s.log[follower], s.log[leader], s.replica[follower].high_watermark
+        end = when(leaders.last.epoch == own.last.epoch, leaders.length, self._first_later(s, leader, follower))
+        return when(own.is_empty, 0, when(leaders.is_empty, fallback, end))
+
+    def _first_later(self, s: Any, leader: Any, follower: Any) -> Any:
+        """The leader's first offset with an epoch above that of the follower's last record."""
+        offset = s.replica[follower].high_watermark
+        for o in reversed(range(self.log_size)):
+            later = (s.log[leader].length > o) & (s.log[leader].at(o).epoch > s.log[follower].last.epoch)
+            offset = when(later, o, offset)
+        return offset

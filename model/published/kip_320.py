@@ -1,0 +1,70 @@
+"""KIP-320: fetches and truncations carry the leader epoch, and a leader answers only followers of its own epoch.
+
+A leader takes a replica into the ISR only once its high watermark has reached its own epoch (KAFKA-7128), and a
+replica becomes a follower only of a leader that is already in the epoch of the request.
+
+Source: github.com/hachikuji/kafka-specification, module Kip320.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import action, broker
+from model.published.kafka_replication import KafkaReplication, any_epoch
+
+
+class Kip320(KafkaReplication):
+    """Everything between leader and follower is fenced by the leader epoch."""
+
+    def follows_in_same_epoch(self, s: Any, follower: Any, leader: Any) -> Any:
+        same_epoch = s.replica[follower].leader_epoch == s.replica[leader].leader_epoch
+        return self.presumes_leadership(s, leader) & self.follows(s, follower, leader) & same_epoch
+
+    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+        return self.end_of_common_records(s, leader, follower)
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def fenced_leader_shrink_isr(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader drops a follower that is not in its epoch or does not reach its log end."""
+        if follower == leader:
+            return
+        behind = s.log[follower].length < s.log[leader].length
+        s.require(s.replica[leader].isr.has(follower), ~self.follows_in_same_epoch(s, follower, leader) | behind)
+        self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def fenced_leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
+        reaches = s.log[follower].length >= s.replica[leader].high_watermark
+        s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
+        s.require(self.high_watermark_is_in_current_epoch(s, leader))
+        self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    @action(leader=broker, actor="leader")
+    def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+        """The leader raises its high watermark over a record that its whole ISR has, each follower in its epoch."""
+        passed = s.replica[leader].high_watermark
+        s.require(passed < s.log[leader].length)
+        s.require(
+            s.replica[leader].isr.every(
+                lambda f: self.follows_in_same_epoch(s, f, leader) & (s.log[f].length > passed),
+            )
+        )
+        s.replica[leader].high_watermark = passed + 1
+
+    @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
+    def fenced_become_follower_and_truncate(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+        """A replica takes a request whose leader is already in that epoch, and truncates to what both logs have."""
+        if follower == leader:
+            return
+        s.require(self.presumes_leadership(s, leader), s.replica[leader].leader_epoch == epoch)
+        self.become_follower_and_truncate(s, leader, follower, epoch)
+
+    @action(follower=broker, leader=broker, actor="follower")
+    def fenced_follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+        """A follower in the leader's epoch appends the leader's next record."""
+        if follower == leader:
+            return
+        s.require(self.follows_in_same_epoch(s, follower, leader))
+        self.fetch_next_record(s, follower, leader)

@@ -1,0 +1,81 @@
+"""KIP-320, first try: followers truncate while they fetch, and only epochs of records are compared, not of leaders.
+
+Becoming a follower leaves the log alone. A fetch carries the epoch of the follower's last record; where it is not the
+leader's at that offset the follower truncates. KIP-320 lists this under its rejected alternatives.
+
+Source: github.com/hachikuji/kafka-specification, module Kip320FirstTry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import action, broker, minimum
+from model.published.kafka_replication import KafkaReplication, any_epoch
+
+
+class Kip320FirstTry(KafkaReplication):
+    """Truncation while fetching, fenced by the epochs of records."""
+
+    def is_caught_up(self, s: Any, leader: Any, follower: Any, end: Any) -> Any:
+        """The follower follows a presumed leader, and both have a record of the same epoch just below `end`."""
+        reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
+        same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
+        together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)
+        return together & ((end == 0) | (reaches & same_epoch))
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def leader_shrink_isr_better_fencing(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader drops a follower that does not hold its last record."""
+        if follower == leader:
+            return
+        behind = ~self.is_caught_up(s, leader, follower, s.log[leader].length)
+        s.require(s.replica[leader].isr.has(follower), behind)
+        self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def leader_expand_isr_better_fencing(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
+        caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
+        s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
+        self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    @action(leader=broker, actor="leader")
+    def improved_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+        """The leader raises its high watermark over a record that its whole ISR has in the same epoch."""
+        passed = s.replica[leader].high_watermark
+        s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
+        s.require(s.replica[leader].isr.every(lambda f: self.is_caught_up(s, leader, f, passed + 1)))
+        s.replica[leader].high_watermark = passed + 1
+
+    @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
+    def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+        """A replica takes a request that makes it a follower; its log stays as it is."""
+        if follower == leader:
+            return
+        s.require(self.hears_of(s, follower, leader, epoch))
+        s.replica[follower].leader_epoch = epoch
+        s.replica[follower].leader = leader
+        s.replica[follower].isr = s.requests[epoch].isr
+
+    @action(follower=broker, leader=broker, actor="follower")
+    def follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+        """A follower whose last record has the leader's epoch there appends the next one."""
+        if follower == leader:
+            return
+        s.require(self.is_caught_up(s, leader, follower, s.log[follower].length))
+        self.fetch_next_record(s, follower, leader)
+
+    @action(follower=broker, leader=broker, actor="follower")
+    def follower_truncate(self, s: Any, follower: Any, leader: Any) -> None:
+        """A follower that is longer than the leader, or whose last record has another epoch there, truncates."""
+        if follower == leader:
+            return
+        own, leaders = s.log[follower], s.log[leader]
+        differs = ~own.is_empty & (own.last.epoch != leaders.at(own.length - 1).epoch)
+        s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))
+        s.require((own.length > leaders.length) | differs)
+        end = self.end_of_common_records(s, leader, follower)
+        s.require(end <= own.length)
+        own.truncate(end)
+        s.replica[follower].high_watermark = minimum(end, s.replica[follower].high_watermark)

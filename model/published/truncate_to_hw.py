@@ -1,0 +1,20 @@
+"""Before KIP-101: a new follower truncates its log to its own high watermark.
+
+A follower's high watermark lags that of the leader by one fetch, so the log may lose a committed record just before
+the follower is elected (KAFKA-1211, KIP-101 scenario 1).
+
+Source: github.com/hachikuji/kafka-specification, module KafkaTruncateToHighWatermark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.published.kafka_replication import UnfencedReplication
+
+
+class TruncateToHighWatermark(UnfencedReplication):
+    """A new follower keeps what lies below its own high watermark."""
+
+    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+        return s.replica[follower].high_watermark
