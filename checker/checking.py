@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
+
+import psutil
 
 from checker.engines.interpreter import Interpreter
 from checker.exploration import Exploration, Levels, Limits, Report
+from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
-from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
-from checker.traces import canonical
-from model.language import EvaluationError, Model, UnknownName
-from model.language.concrete import explain, holds, initial_states
+from checker.results import Result
+from model.language import Model, UnknownName
 from model.language.errors import nearest
 from model.language.system import TransitionSystem
-from model.language.tracing import sentence_of, trace
+from model.language.tracing import trace
 
 ENGINES: Final = ("local", "reference")
-DEADLOCK: Final = "No instance of any action is enabled."
+SHARE_OF_MEMORY: Final = 0.9
+"""Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
 
 
 def check(
-    model: str | type[Model] | Model,
+    model: str | type[Model] | Model | LoadedModel,
     settings: dict[str, Any] | None = None,
     *,
     invariants: Sequence[str] | None = None,
@@ -38,8 +39,9 @@ def check(
 ) -> Result:
     """Explores a model within its settings and says of each invariant whether it holds.
 
-    `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class or an instance; `settings` go with the
-    first three. `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
+    `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
+    gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
+    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
     violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
     beginning of "trace", "compile", "search" and "counterexample".
 
@@ -59,19 +61,21 @@ def check(
         interpreter = Interpreter(instance, chosen)
         traced = time.perf_counter() - begin
         tell("compile" if engine == "local" else "search")
-        question = {"keep_going": keep_going, "deadlock": deadlock, "limits": limits, "report": report}
+        free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
+        within = limits if limits.memory is not None else replace(limits, memory=free)
+        question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         found, levels, labels = _search(engine, interpreter, system, question)
         tell("counterexample")
-        judge = _Judge(loaded.name, interpreter, found, levels, labels)
+        judge = Judge(loaded.name, interpreter, found, levels, labels)
         result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result
 
 
-def _resolved(model: str | type[Model] | Model, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
-    if isinstance(model, str):
-        loaded = load_model_class(model)
+def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
+    if isinstance(model, str | LoadedModel):
+        loaded = load_model_class(model) if isinstance(model, str) else model
         with blaming(loaded.origin):
             return loaded, loaded.cls(**settings)
     cls = model if isinstance(model, type) else type(model)
@@ -99,174 +103,3 @@ def _search(
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     answer, native = search(system, **question)
     return answer, native, [numbers[t.label] for t in system.transitions]
-
-
-@dataclass
-class _Judge:
-    """Makes verdicts and traces of what an engine found."""
-
-    name: str
-    interpreter: Interpreter
-    found: Exploration
-    levels: Levels
-    numbers: list[int]
-
-    def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
-        found, model = self.found, self.interpreter.model
-        findings = {name: self._finding(name) for name in self.interpreter.invariants}
-        stuck = self._deadlock() if deadlock else None
-        generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
-        actions = dict(zip(self.interpreter.actions, generated, strict=True))
-        verdict = self._verdict([*findings.values(), *([stuck] if stuck else [])])
-        result = Result(
-            model=self.name,
-            settings=dict(model.settings),
-            engine=engine,
-            verdict=verdict,
-            exit_code=Exit.HOLDS,
-            reason=_reason(found, limits),
-            initial_states=found.initial,
-            levels=found.levels,
-            generated=actions,
-            rejected=found.rejected,
-            left=sum(found.levels[len(found.generated) :]),
-            findings=findings,
-            bounds={name: name in found.bounds for name in self.interpreter.bounds},
-            actions_never_fired=[name for name, n in actions.items() if not any(n)],
-            goals=list(self.interpreter.goals),
-            goals_never_reached=[name for name in self.interpreter.goals if name not in found.goals],
-            deadlock=stuck,
-            evaluation=self._evaluation(),
-            degrees=self._degrees(),
-            partial=found.partial,
-            peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            store_bytes=found.peak_store_bytes,
-        )
-        result.exit_code = _exit_code(result, found, fail_on_vacuity)
-        return result
-
-    def _verdict(self, findings: list[Finding]) -> Verdict:
-        verdicts = {finding.verdict for finding in findings}
-        if "violated" in verdicts:
-            return "violated"
-        return "incomplete" if self.found.stopped or "incomplete" in verdicts else "holds"
-
-    def _degrees(self) -> tuple[int, float, int] | None:
-        if self.found.degrees is None:
-            return None
-        expanded = sum(self.found.levels[: len(self.found.generated)])
-        least, greatest = self.found.degrees
-        return least, sum(map(sum, self.found.generated)) / expanded, greatest
-
-    def _finding(self, name: str) -> Finding:
-        predicate = self.interpreter.invariants[name]
-        sentence, level = sentence_of(predicate), self.found.violated.get(name)
-        if level is None:
-            depth = len(self.found.levels) if self.found.stopped else None
-            return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
-        shown = self._first_violating(name) if level == 1 else self._to_violation(name, level)
-        last = shown.steps[-1].state
-        if name not in self.interpreter.violated(last):
-            raise AssertionError(f"the trace for {name} does not end in a violation")
-        instance = Instance(*explain(self.interpreter.model, last, predicate))
-        return Finding("violated", sentence, shown, name not in self.found.partial_violations, instance)
-
-    def _to_violation(self, name: str, level: int) -> Trace:
-        return self._replayed(canonical.to_violation(self.levels, level, name, self._actors))
-
-    def _first_violating(self, name: str) -> Trace:
-        states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
-        return self._replayed(canonical.Path(min(map(self.interpreter.leaves, states)), ()))
-
-    def _deadlock(self) -> Finding:
-        level = self.found.deadlock
-        if level is None:
-            # States of the last level are not expanded when a search stops: nothing is known of them.
-            depth = len(self.found.generated) if self.found.stopped else None
-            return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
-        path = canonical.to_states(self.levels, level, self.levels.deadlocked(level), self._actors)
-        return Finding("violated", DEADLOCK, self._replayed(path))
-
-    def _evaluation(self) -> EvaluationFailure | None:
-        if self.found.error is None:
-            return None
-        level, leaves, instance = self.found.error
-        if level == 1:
-            shown = self._replayed(canonical.Path(leaves, ()))
-        else:
-            targets = self.levels.find(level, leaves)
-            shown = self._replayed(canonical.to_states(self.levels, level, targets, self._actors))
-        number = None if instance is None else self.numbers[instance]
-        error = self._error(shown.steps[-1].state, number)
-        return EvaluationFailure(
-            error.what, error.where, None if number is None else self.interpreter.labels[number], shown
-        )
-
-    def _error(self, state: Any, instance: int | None) -> EvaluationError:
-        """What the reference semantics says is wrong in a state where an engine found something wrong."""
-        it = self.interpreter
-        try:
-            if instance is not None:
-                it.step(state, instance)
-            for predicate in [
-                *it.constraints.values(),
-                *it.invariants.values(),
-                *it.goals.values(),
-                *it.bounds.values(),
-            ]:
-                holds(it.model, state, predicate)
-        except EvaluationError as error:
-            return error
-        raise AssertionError("the reference semantics finds nothing wrong where the engine does")
-
-    @property
-    def _actors(self) -> list[str]:
-        return [self.interpreter.actors[number] for number in self.numbers]
-
-    def _replayed(self, path: canonical.Path) -> Trace:
-        """The path as the reference semantics walks it: no trace is shown that it does not allow."""
-        it = self.interpreter
-        state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
-        steps = [Step(None, None, state)]
-        for instance in path.instances:
-            number = self.numbers[instance]
-            after = it.step(state, number)
-            if after is None:
-                raise AssertionError(f"the reference semantics does not allow {it.labels[number]}")
-            state = after
-            steps.append(Step(it.labels[number], it.actors[number], state))
-        return Trace(tuple(it.model.domains.items()), tuple(steps))
-
-
-def _reason(found: Exploration, limits: Limits) -> str | None:
-    """Why a run did not finish, in words."""
-    match found.stopped:
-        case "states":
-            return f"more than {limits.states} states (--max-states)"
-        case "memory":
-            limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
-            return f"more memory needed than {limit}"
-        case "time":
-            return f"{limits.seconds:g} seconds passed (--max-seconds)"
-        case "interrupt":
-            return "interrupted"
-        case "error":
-            return "the model cannot be evaluated in some state"
-    return None
-
-
-def _exit_code(result: Result, found: Exploration, fail_on_vacuity: bool) -> int:
-    codes = {Exit.HOLDS}
-    if found.error is not None:
-        codes.add(Exit.EVALUATION)
-    if any(finding.verdict == "violated" for finding in result.findings.values()):
-        codes.add(Exit.VIOLATED)
-    if result.deadlock is not None and result.deadlock.verdict == "violated":
-        codes.add(Exit.DEADLOCK)
-    if found.stopped == "interrupt":
-        codes.add(Exit.INTERRUPTED)
-    if found.stopped in ("states", "memory", "time"):
-        codes.add(Exit.LIMIT)
-    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
-        codes.add(Exit.DIFFERENCE)
-    return next(code for code in Exit.PRECEDENCE if code in codes)

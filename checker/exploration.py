@@ -93,15 +93,15 @@ class Levels(Protocol):
         ...
 
     def edges_into(self, level: int, targets: Any) -> Edges:
-        """Every step from a state of `level` to one of `targets`, counted states of the next level."""
+        """Every step from a state of `level` to one of `targets`."""
         ...
 
     def deadlocked(self, level: int) -> Any:
         """The states of `level` without an enabled instance."""
         ...
 
-    def find(self, level: int, leaves: tuple[int, ...]) -> Any:
-        """The one state of `level` with these leaves, as targets for `edges_into`."""
+    def state(self, leaves: tuple[int, ...]) -> Any:
+        """The state with these leaves, counted or not, as targets for `edges_into`."""
         ...
 
     def leaves(self, states: Any) -> list[tuple[int, ...]]:

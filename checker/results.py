@@ -29,6 +29,14 @@ class Exit:
     PRECEDENCE = (BUG, OUTPUT, EVALUATION, VIOLATED, DEADLOCK, INTERRUPTED, LIMIT, DIFFERENCE, HOLDS)
 
 
+class LimitTooSmall(ValueError):
+    """The memory limit does not even hold an empty search; `minimum` bytes would."""
+
+    def __init__(self, limit: int, minimum: int) -> None:
+        super().__init__(f"a search needs {minimum} bytes of memory to begin; the limit is {limit}")
+        self.minimum = minimum
+
+
 @dataclass(frozen=True)
 class Step:
     """A state of a trace, and the label of the action instance that leads to it (None for the first)."""

@@ -16,14 +16,16 @@ def _same_record(s: Any, a: Any, b: Any, offset: int) -> Any:
 def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> Any:
     """Whether each presumed leader shares what lies below its high watermark with every member of an ISR."""
 
-    def committed(leader: Any, member: Any, offset: int) -> Any:
+    def agrees(leader: Any) -> Any:
         belief = s.replica[leader]
-        return (belief.leader == leader) & (belief.high_watermark > offset) & isr(leader).has(member)
+        return for_all(
+            lambda member, offset: _same_record(s, leader, member, offset),
+            where=lambda member, offset: isr(leader).has(member) & (belief.high_watermark > offset),
+            member=m.brokers,
+            offset=range(m.log_size),
+        )
 
-    def shared(leader: Any, member: Any, offset: int) -> Any:
-        return _same_record(s, leader, member, offset)
-
-    return for_all(shared, where=committed, leader=m.brokers, member=m.brokers, offset=range(m.log_size))
+    return for_all(agrees, where=lambda leader: s.replica[leader].leader == leader, leader=m.brokers)
 
 
 @invariant

@@ -54,8 +54,18 @@ class Interpreter:
                 if after is not None:
                     yield instance, after
 
+    def judged(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
+        """Whether each predicate holds in a state; None where it means nothing."""
+        return {name: self._holds(state, predicate) for name, predicate in predicates.items()}
+
+    def _holds(self, state: State, predicate: Predicate) -> bool | None:
+        try:
+            return holds(self.model, state, predicate).value
+        except EvaluationError:
+            return None
+
     def true(self, state: State, predicates: dict[str, Predicate]) -> set[str]:
-        """The names of the predicates that hold in a state."""
+        """The names of the predicates that hold in a state; `EvaluationError` where one means nothing."""
         return {name for name, predicate in predicates.items() if holds(self.model, state, predicate).value}
 
     def counted(self, state: State) -> bool:
@@ -64,7 +74,7 @@ class Interpreter:
 
     def violated(self, state: State) -> set[str]:
         """The names of the invariants that are false."""
-        return self.invariants.keys() - self.true(state, self.invariants)
+        return {name for name, answer in self.judged(state, self.invariants).items() if answer is False}
 
     def leaves(self, state: State) -> tuple[int, ...]:
         """The integers of a state, by which states are ordered."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import psutil
 
-from checker.engines.interpreter import Interpreter
+from checker.engines.interpreter import Interpreter, Predicate
 from checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
 from model.language.concrete import State, initial_states
 from model.language.errors import EvaluationError
@@ -46,9 +45,14 @@ def search(
                     visited.add(state)
                     level.append(state)
                     tally.look_at(state)
-            if deadlock and tally.dead and found.deadlock is None:
-                found.deadlock = len(levels)
+            # What goes wrong while a level is expanded ends the search in that level: the next one is not kept.
+            if tally.failing:
+                found.error, found.stopped = min(tally.failing), "error"
+                break
+            if deadlock and 0 in tally.degrees:
+                found.deadlock = found.deadlock or len(levels)
                 if not keep_going:
+                    found.stopped = "violation"
                     break
             tally.close(found, len(level), len(levels) + 1)
             if level:
@@ -62,8 +66,6 @@ def search(
     except (_Enough, KeyboardInterrupt) as stop:
         found.stopped = stop.reason if isinstance(stop, _Enough) else "interrupt"
         tally.abandon(found, len(level), len(levels) + 1)
-    if found.deadlock is not None and not keep_going:
-        found.stopped = found.stopped or "violation"
     found.seconds = {"search": watch.seconds}
     return found, ReferenceLevels(interpreter, levels)
 
@@ -79,7 +81,8 @@ class _Tally:
     violated: set[str] = field(default_factory=set)
     goals: set[str] = field(default_factory=set)
     bounds: set[str] = field(default_factory=set)
-    errors: list[tuple[int, tuple[int, ...], int | None]] = field(default_factory=list)
+    failing: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
+    meaningless: list[tuple[int, ...]] = field(default_factory=list)
     degrees: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -90,7 +93,7 @@ class _Tally:
         degree = 0
         for instance, after in self.interpreter.steps(state):
             if isinstance(after, EvaluationError):
-                self.errors.append((self.level, self.interpreter.leaves(state), instance))
+                self.failing.append((self.level, self.interpreter.leaves(state), instance))
                 continue
             degree += 1
             self.generated[self.interpreter.labels[instance].action] += 1
@@ -102,27 +105,23 @@ class _Tally:
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:
-            self.seen[state] = self._evaluated(state, lambda: self.interpreter.counted(state), False)
+            self.seen[state] = not self._named(state, self.interpreter.constraints, False, None)
             if not self.seen[state]:
-                self.violated |= self._evaluated(state, lambda: self.interpreter.violated(state), set())
+                self.violated |= self._named(state, self.interpreter.invariants, False)
         self.rejected += not self.seen[state]
         return self.seen[state]
 
     def look_at(self, state: State) -> None:
-        self.violated |= self._evaluated(state, lambda: self.interpreter.violated(state), set())
-        self.goals |= self._evaluated(state, lambda: self.interpreter.true(state, self.interpreter.goals), set())
-        self.bounds |= self._evaluated(state, lambda: self.interpreter.true(state, self.interpreter.bounds), set())
+        self.violated |= self._named(state, self.interpreter.invariants, False)
+        self.goals |= self._named(state, self.interpreter.goals, True)
+        self.bounds |= self._named(state, self.interpreter.bounds, True)
 
-    def _evaluated(self, state: State, question: Callable[[], Any], otherwise: Any) -> Any:
-        try:
-            return question()
-        except EvaluationError:
-            self.errors.append((self.level + 1, self.interpreter.leaves(state), None))
-            return otherwise
-
-    @property
-    def dead(self) -> bool:
-        return 0 in self.degrees
+    def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
+        """The predicates with one of the wanted answers; a state in which one has no meaning is remembered."""
+        answers = self.interpreter.judged(state, predicates)
+        if None in answers.values():
+            self.meaningless.append(self.interpreter.leaves(state))
+        return {name for name, answer in answers.items() if answer in wanted}
 
     def close(self, found: Exploration, size: int, level: int) -> None:
         """Adds what was seen to the answer: the level is whole."""
@@ -136,8 +135,8 @@ class _Tally:
         for seen, known in ((self.violated, found.violated), (self.goals, found.goals), (self.bounds, found.bounds)):
             for name in seen:
                 known.setdefault(name, level)
-        if self.errors:
-            found.error = min(self.errors, key=lambda e: (e[0], e[1], -1 if e[2] is None else e[2]))
+        if self.meaningless:
+            found.error = level, min(self.meaningless), None
 
     def abandon(self, found: Exploration, size: int, level: int) -> None:
         """Notes what was seen of a level that is not whole."""
@@ -199,7 +198,7 @@ class ReferenceLevels:
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
         predicate = {invariant: self.interpreter.invariants[invariant]}
-        return self._edges(level, None, lambda state: not self.interpreter.true(state, predicate))
+        return self._edges(level, None, lambda state: self.interpreter.judged(state, predicate)[invariant] is False)
 
     def edges_into(self, level: int, targets: list[State]) -> Edges:
         wanted = set(targets)
@@ -222,8 +221,9 @@ class ReferenceLevels:
     def deadlocked(self, level: int) -> list[State]:
         return [state for state in self.levels[level - 1] if not any(True for _ in self.interpreter.steps(state))]
 
-    def find(self, level: int, leaves: tuple[int, ...]) -> list[State]:
-        return [state for state in self.levels[level - 1] if self.interpreter.leaves(state) == leaves]
+    def state(self, leaves: tuple[int, ...]) -> list[State]:
+        rest = iter(leaves)
+        return [tuple(domain.decode(rest) for domain in self.interpreter.model.domains.values())]
 
     def leaves(self, states: list[State]) -> list[tuple[int, ...]]:
         return [self.interpreter.leaves(state) for state in states]

@@ -48,17 +48,61 @@ class Failure:
 
 
 class Undefined:
-    """The result of an operation that means nothing here."""
+    """The result of an operation that means nothing here.
 
-    def __init__(self, what: str) -> None:
-        self.failure = Failure(what, caller())
+    It knows its domain where that is a structure's, and at which path of which state it would be assigned: to assign
+    there, or into it, means nothing either.
+    """
+
+    __slots__ = ("_failure", "_domain", "_place")
+    _failure: Failure
+    _domain: Domain | None
+    _place: tuple[ConcreteState, Path] | None
+
+    def __init__(
+        self, what: str | Failure, domain: Domain | None = None, place: tuple[ConcreteState, Path] | None = None
+    ) -> None:
+        put = object.__setattr__  # assignments of fields are the model's
+        put(self, "_failure", what if isinstance(what, Failure) else Failure(what, caller()))
+        put(self, "_domain", domain)
+        put(self, "_place", place)
+
+    def _of(self, domain: Domain | None, *steps: Any) -> Undefined:
+        """What a part of it is: as undefined."""
+        place = self._place and (self._place[0], (*self._place[1], *steps))
+        return Undefined(self._failure, domain, place if steps else None)
 
     def _spreads(self, *operands: Any) -> Undefined:
-        return self
+        return self._of(None)
 
     _spread: Any = _spreads
 
     def __getattr__(self, name: str) -> Any:
+        if name in CHANGES and self._place is not None:
+            return lambda *operands: self._assign()
+        match self._domain:
+            case Record():
+                return self._of(self._domain.fields[name][1], name)
+            case Sequence_() if name in ("first", "last", "at"):
+                return self._of(self._domain.element)
+        return self._of(None)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._of(self._domain.element, step_to(0, True)) if isinstance(self._domain, Per) else self._of(None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        getattr(self, name)._assign()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self[index]._assign()
+
+    def _assign(self) -> None:
+        if self._place is None:
+            raise mistake("a change of a value that is not in the state", "change it through s, where it is kept")
+        state, path = self._place
+        state._write(path, ANY_NUMBER, self)
+
+    def __call__(self, *arguments: Any) -> Any:
         return self
 
     def __and__(self, other: Any) -> Any:
@@ -68,7 +112,7 @@ class Undefined:
         return TRUE if other is True or (isinstance(other, PlainFlag) and other.value) else self
 
     __rand__, __ror__ = __and__, __or__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __call__ = __getitem__ = _spread
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _spread
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = _spread
 
     def __bool__(self) -> NoReturn:
@@ -152,17 +196,23 @@ class PlainFlag:
         return repr(self.value)
 
     def choose(self, yes: Any, no: Any) -> Any:
-        chosen = yes if self.value else no
-        return chosen if isinstance(chosen, CONCRETE) else lifted(chosen)
+        chosen, other = (yes, no) if self.value else (no, yes)
+        if isinstance(chosen, CONCRETE):
+            return chosen
+        if isinstance(other, Part | Undefined) and type(other._domain) in PARTS:
+            return part(other._domain, stored(other._domain, chosen), None, ())
+        return lifted(chosen)
 
     def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
         """This flag; where it is false it remembers for which choice, and what was asked of it."""
         if self.value:
             return self
-        if self.why is not None:
-            inner, again = self.why
-            return PlainFlag(False, ({**instance, **inner}, again))
-        return PlainFlag(False, (instance, lambda: [part(**instance) for part in parts]))
+        inner, again = self.why if self.why is not None else ({}, None)
+        # Of a quantifier around another, only the condition: its body is the other.
+        asked = parts if again is None else parts[:-1]
+        return PlainFlag(
+            False, ({**instance, **inner}, lambda: [*(part(**instance) for part in asked), again and again()])
+        )
 
 
 FALSE: Final = PlainFlag(False)
@@ -208,6 +258,7 @@ class PlainNumber(Plain):
 
 
 ANY_NUMBER: Final = Number(-(1 << 62), 1 << 62)
+ANY_BROKER: Final = Broker(optional=True, count=62)
 
 
 class PlainMember(Plain):
@@ -318,9 +369,8 @@ class Part:
         self._assign(operand if isinstance(operand, Undefined) else Settled(value()))
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, Undefined):
-            return other
-        return flag_of(self._plain == plain_value(other, self._domain))
+        value = plain_value(other, self._domain)
+        return value if isinstance(value, Undefined) else flag_of(self._plain == value)
 
     def __ne__(self, other: object) -> Any:
         same = self == other
@@ -370,7 +420,7 @@ class PlainPer(Part):
     def __getitem__(self, index: Any) -> Any:
         key = plain_value(index)
         if isinstance(key, Undefined):
-            return key
+            return self._undefined(key._failure)
         position = self._domain.positions.get(key)
         if position is None:
             return self._outside(key)
@@ -382,12 +432,16 @@ class PlainPer(Part):
         position = None if isinstance(key, Undefined) else self._domain.positions.get(key)
         if position is None:
             value = key if isinstance(key, Undefined) else self._outside(key)
-        # An index outside, like any that the state decides, stands for all of them where assignments may clash.
         step = step_to(position or 0, isinstance(index, Plain | PlainFlag | Undefined))
         self._assign(value, (step,), self._domain.element)
 
     def _outside(self, key: Any) -> Undefined:
-        return Undefined(f"the index {shown_key(key)} is not {self._domain.index}")
+        return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
+
+    def _undefined(self, what: str | Failure) -> Undefined:
+        # Like any index that the state decides, one outside stands for all of them where assignments may clash.
+        place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
+        return Undefined(what, self._domain.element, place)
 
 
 class PlainSequence(Part):
@@ -416,27 +470,41 @@ class PlainSequence(Part):
 
     def at(self, offset: Any) -> Any:
         if isinstance(offset, Undefined):
-            return offset
+            return offset._of(self._domain.element)
         where, value = plain_value(offset), self._plain
         if not 0 <= where < len(value):
-            return Undefined(f"offset {where} of a sequence of length {len(value)}")
+            return Undefined(f"offset {where} of a sequence of length {len(value)}", self._domain.element)
         return part(self._domain.element, value[where], None, ())
 
-    def append(self, element: Any) -> None:
+    def appended(self, element: Any) -> Any:
         x = stored(self._domain.element, element)
+        if isinstance(x, Undefined):
+            return x
         if len(self._plain) == self._domain.capacity:
-            x = Undefined(f"an append to a full sequence of {self._domain.capacity} elements")
-        self._change(x, lambda: (*self._plain, x))
+            return Undefined(f"an append to a full sequence of {self._domain.capacity} elements")
+        return PlainSequence(self._domain, (*self._plain, x), None, ())
+
+    def truncated(self, length: Any) -> Any:
+        kept = plain_value(length)
+        if isinstance(kept, Undefined):
+            return kept
+        if not 0 <= kept <= len(self._plain):
+            return Undefined(f"a truncation to {kept} of a sequence of length {len(self._plain)}")
+        return PlainSequence(self._domain, self._plain[:kept], None, ())
+
+    def without_first(self) -> Any:
+        if not self._plain:
+            return Undefined("the first element of an empty sequence is removed")
+        return PlainSequence(self._domain, self._plain[1:], None, ())
+
+    def append(self, element: Any) -> None:
+        self._assign(self.appended(element))
 
     def truncate(self, length: Any) -> None:
-        kept = plain_value(length)
-        if not isinstance(kept, Undefined) and not 0 <= kept <= len(self._plain):
-            kept = Undefined(f"a truncation to {kept} of a sequence of length {len(self._plain)}")
-        self._change(kept, lambda: self._plain[:kept])
+        self._assign(self.truncated(length))
 
     def remove_first(self) -> None:
-        wrong = None if self._plain else Undefined("the first element of an empty sequence is removed")
-        self._change(wrong, lambda: self._plain[1:])
+        self._assign(self.without_first())
 
 
 class PlainMessages(Part):
@@ -487,6 +555,8 @@ class Settled:
         self.value = value
 
 
+CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove")
+"""Methods that assign."""
 CONCRETE: Final = (Plain, PlainFlag, Part, Undefined)
 SCALARS: Final[dict[type[Domain], type[Plain]]] = {
     Number: PlainNumber,
@@ -523,6 +593,12 @@ def lifted(value: Any) -> Any:
         return flag_of(value)
     if isinstance(value, int):
         return PlainNumber(value, ANY_NUMBER)
+    if isinstance(value, str):
+        return PlainMember(value, Enum((value,)))
+    if isinstance(value, BrokerId | NoBroker):
+        return PlainBroker(plain_value(value), ANY_BROKER)
+    if isinstance(value, set | frozenset):
+        return PlainSet(plain_value(value), BrokerSet(ANY_BROKER))
     return value
 
 
@@ -644,7 +720,7 @@ class ConcreteState:
                     "assign it once, with when(condition, a, b) where the value depends on the state",
                 )
         if isinstance(value, Undefined) and self._failure is None:
-            self.__dict__["_failure"] = Failure(f"{path_text(path)}: {value.failure.what}", value.failure.where)
+            self.__dict__["_failure"] = Failure(f"{path_text(path)}: {value._failure.what}", value._failure.where)
         self._writes.append((path, value))
 
     def _after(self) -> State:
@@ -688,7 +764,7 @@ def run(model: Model, state: State, method: Callable[..., Any], arguments: list[
         method(model, s, *arguments)
     except Disabled:
         return None
-    failure = s._failure if s._doubt is None else s._doubt.failure
+    failure = s._failure if s._doubt is None else s._doubt._failure
     if failure is not None:
         raise EvaluationError(failure.what, failure.where)
     return s._after() if s._required or s._writes else None
@@ -708,7 +784,7 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
     """Whether a predicate holds; `EvaluationError` where it has no meaning."""
     result = predicate(model, ConcreteState(model, state))
     if isinstance(result, Undefined):
-        raise EvaluationError(result.failure.what, result.failure.where)
+        raise EvaluationError(result._failure.what, result._failure.where)
     return flag_of(result) if isinstance(result, bool) else result
 
 
@@ -748,7 +824,7 @@ def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) ->
     again()
     return (
         tuple((name, _parameter_json(value)) for name, value in choice.items()),
-        tuple((note_text(path), json_at(model, state, path)) for path in notes),
+        tuple((note_text(model, path), json_at(model, state, path)) for path in notes),
     )
 
 
@@ -756,8 +832,17 @@ def _parameter_json(value: Any) -> Any:
     return value.number if isinstance(value, BrokerId) else value
 
 
-def note_text(path: Path) -> str:
-    return str(path[0]) + "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in path[1:])
+def note_text(model: Model, path: Path) -> str:
+    """The name of the part of a state at a path: indices by their values (`table[red]`), not by their positions."""
+    text, domain = str(path[0]), model.domains[path[0]]
+    for step in path[1:]:
+        if isinstance(domain, Record):
+            text, domain = f"{text}.{step}", domain.fields[step][1]
+        else:
+            assert isinstance(domain, Per)
+            key = domain.index.to_json(list(domain.positions)[step])
+            text, domain = f"{text}[{str(key).lower() if isinstance(key, bool) else key}]", domain.element
+    return text
 
 
 def json_at(model: Model, state: State, path: Path) -> Any:

@@ -274,12 +274,12 @@ class Model:
         """Name and domain of every variable, brokers counted."""
         return self._domains
 
-    @property
+    @cached_property
     def broker_count(self) -> int:
         counting = [n for n, s in self.declared_settings().items() if s.counts is not None]
         return self.settings[counting[0]] if counting else 0
 
-    @property
+    @cached_property
     def brokers(self) -> tuple[BrokerId, ...]:
         """Every broker."""
         return tuple(map(BrokerId, range(self.broker_count)))

@@ -8,6 +8,7 @@ Methods have the same names as in `concrete`, which gives them their meaning on 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -133,13 +134,58 @@ def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Ex
     return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """`when` between two plain values: of which domain shows where it is stored or compared."""
 
     condition: TracedFlag
     yes: Any
     no: Any
+
+    def _each(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        return self.condition.choose(operation(self.yes, other), operation(self.no, other))
+
+    def __eq__(self, other: object) -> Any:
+        return self._each(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._each(other, operator.ne)
+
+    def __le__(self, other: Any) -> Any:
+        return self._each(other, operator.le)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._each(other, operator.ge)
+
+    def __or__(self, other: Any) -> Any:
+        return self._each(other, operator.or_)
+
+    def __and__(self, other: Any) -> Any:
+        return self._each(other, operator.and_)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._each(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._each(other, lambda mine, theirs: theirs - mine)
+
+    __ror__, __rand__ = __or__, __and__
+
+    def __bool__(self) -> NoReturn:
+        raise mistake(f"a condition on the state decides a branch: {self!r}", BRANCH)
+
+    def __hash__(self) -> int:
+        raise mistake(f"a state expression in a Python set or dict: {self!r}", "compare it with ==")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise mistake(
+            f"{self!r} has no .{name}: both its values are plain", f"write when(condition, a.{name}, b.{name})"
+        )
+
+    def __repr__(self) -> str:
+        return f"when({self.condition!r}, {self.yes!r}, {self.no!r})"
 
 
 def _of_plain(value: int) -> Term:
@@ -469,18 +515,18 @@ class TracedPer(Structure):
     _domain: Per
 
     def __getitem__(self, index: Any) -> Any:
-        position = position_of(self._domain.index, index)
-        if position is not None:
-            return self._part(self._domain.element, position * self._domain.element.width)
+        index = index_of(self._domain.index, index)
+        if isinstance(index, int):
+            return self._part(self._domain.element, index * self._domain.element.width)
         place = self._at(index)
         if self._place is not None:
             return placed(self._domain.element, place)
         return self._choose(place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        position = position_of(self._domain.index, index)
-        if position is not None:
-            self._part_assign(self._domain.element, position * self._domain.element.width, value)
+        index = index_of(self._domain.index, index)
+        if isinstance(index, int):
+            self._part_assign(self._domain.element, index * self._domain.element.width, value)
         elif self._place is None:
             raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
         else:
@@ -554,8 +600,8 @@ class TracedSequence(Structure):
         assert nodes is not None
         return wrapped(self._domain.element, nodes, e.and_(self._is_defined, at.defined, inside))
 
-    def append(self, element: Any) -> None:
-        """Puts an element at the end; an error where the sequence is full."""
+    def appended(self, element: Any) -> TracedSequence:
+        """The sequence with an element at the end; it means something where there is room."""
         new, defined = nodes_of(self._domain.element, element)
         end = self.length.node
         slots = [
@@ -564,11 +610,11 @@ class TracedSequence(Structure):
             for x, y in zip(new, slot, strict=True)
         ]
         room = e.lt(end, e.constant("number", self._domain.capacity))
-        end = e.add(end, e.constant("number", 1))
-        self._assign([end, *slots], e.and_(self._is_defined, defined, room), ".append")
+        nodes = [e.add(end, e.constant("number", 1)), *slots]
+        return TracedSequence(self._domain, None, nodes, e.and_(self._is_defined, defined, room))
 
-    def truncate(self, length: Any) -> None:
-        """Keeps the elements below an offset; an error where there are fewer."""
+    def truncated(self, length: Any) -> TracedSequence:
+        """The elements below an offset; it means something where there are at least so many."""
         kept = self.length._lift(length)
         slots = [
             e.if_(e.lt(e.constant("number", i), kept.node), x, y)
@@ -576,14 +622,29 @@ class TracedSequence(Structure):
             for x, y in zip(slot, self._padding(), strict=True)
         ]
         inside = e.and_(e.le(e.constant("number", 0), kept.node), e.le(kept.node, self.length.node))
-        self._assign([kept.node, *slots], e.and_(self._is_defined, kept.defined, inside), ".truncate")
+        return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
 
-    def remove_first(self) -> None:
-        """Takes the first element away, the others move up; an error where there is none."""
+    def without_first(self) -> TracedSequence:
+        """The sequence without its first element, the others moved up; it means something where there is one."""
         slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
         some = e.lt(e.constant("number", 0), self.length.node)
         length = e.subtract(self.length.node, e.constant("number", 1))
-        self._assign([length, *slots], e.and_(self._is_defined, some), ".remove_first")
+        return TracedSequence(self._domain, None, [length, *slots], e.and_(self._is_defined, some))
+
+    def append(self, element: Any) -> None:
+        """Puts an element at the end."""
+        self._become(self.appended(element), ".append")
+
+    def truncate(self, length: Any) -> None:
+        """Keeps the elements below an offset."""
+        self._become(self.truncated(length), ".truncate")
+
+    def remove_first(self) -> None:
+        """Takes the first element away."""
+        self._become(self.without_first(), ".remove_first")
+
+    def _become(self, value: TracedSequence, what: str) -> None:
+        self._assign(value._nodes, value._is_defined, what)
 
 
 class TracedMessages(Structure):
@@ -653,13 +714,10 @@ def constants(domain: Domain, value: Any) -> list[Expression]:
     return [e.constant(s.kind, x) for s, x in zip(domain.scalars(), domain.encode(value), strict=True)]
 
 
-def position_of(domain: Domain, index: Any) -> int | None:
-    """The position of a parameter among an index's values; None for an index that the state decides."""
-    if isinstance(index, Term):
-        expected = TERMS[type(domain)]
-        if type(index) is not expected:
-            raise mistake(f"an index {index!r}", f"index by {domain}")
-        return None
+def index_of(domain: Domain, index: Any) -> int | Term:
+    """The position of a parameter among an index's values, or the term of an index that the state decides."""
+    if isinstance(index, Term | Choice):
+        return TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)._lift(index)
     nodes, _ = nodes_of(domain, index)
     return nodes[0].low - domain.scalars()[0].low
 

@@ -1,0 +1,39 @@
+"""The command `isrcheck`: one file a command, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from checker.cli.failures import reporting_failures
+
+COMMANDS: Final = ("models", "check", "replay")
+
+
+class Commands(click.Group):
+    """The commands by name; whatever goes wrong in one ends in one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"checker.cli.{name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with reporting_failures():
+            return super().invoke(ctx)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
+
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, invalid replay), 11 deadlock, 12 violated, 75 the model
+    cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output failed,
+    255 a bug in isrcheck.
+    """

@@ -1,0 +1,5 @@
+"""`python -m checker.cli` is the command `isrcheck`."""
+
+from checker.cli import main
+
+main(prog_name="isrcheck")

@@ -1,0 +1,168 @@
+"""`isrcheck check`: explores a model and reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.failures import Failure, failure_of, os_words
+from checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.results import Result
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the command line asks."""
+
+    model: str
+    settings: dict[str, str]
+    invariants: tuple[str, ...]
+    engine: str
+    keep_going: bool
+    deadlock: bool
+    json: str | None
+    itf: str | None
+    max_states: int | None
+    max_memory: int | None
+    max_seconds: float | None
+    fail_on_vacuity: bool
+    quiet: bool
+
+
+@click.command("check", short_help="Explores a model and reports.")
+@click.argument("model")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option("--engine", type=click.Choice(["local", "reference"]), default="local", show_default=True)
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
+@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
+@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
+@click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@click.option(
+    "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
+)
+@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+def command(**options: Any) -> None:
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold."""
+    question = Question(**options)
+    if question.json is not None and question.json == question.itf:
+        raise click.UsageError("--json and --itf name the same file")
+    try:
+        result = _answer(question)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is not None and question.json is not None:
+            _write_failure(question, failure)
+        raise
+    _deliver(question, result)
+
+
+def _answer(question: Question) -> Result:
+    """Looks for mistakes in the question first, then searches."""
+    require_writable(question.json)
+    require_writable(question.itf)
+    from checker.library import blaming, load_model_class
+
+    loaded = load_model_class(question.model)
+    settings = settings_of(loaded.cls, loaded.name, question.settings)
+    with blaming(loaded.origin):
+        loaded.chosen(question.invariants or None)
+        loaded.cls(**settings)
+    from checker.checking import check
+    from checker.cli.progress import Watcher
+    from checker.exploration import Limits
+
+    with Watcher(quiet=question.quiet) as watcher:
+        return check(
+            loaded,
+            settings,
+            invariants=question.invariants or None,
+            engine=question.engine,
+            keep_going=question.keep_going,
+            deadlock=question.deadlock,
+            limits=Limits(question.max_states, question.max_seconds, question.max_memory),
+            fail_on_vacuity=question.fail_on_vacuity,
+            report=watcher.report,
+            stage=watcher.stage,
+        )
+
+
+def _deliver(question: Question, result: Result) -> None:
+    """Prints the report, then writes the files: neither keeps the other from being tried."""
+    from checker.reports.layout import Ink
+    from checker.reports.text import report, verdict_line
+
+    to_stderr = STDOUT in (question.json, question.itf)
+    ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
+    text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+    unprinted: Exception | None = None
+    try:
+        click.echo(text, nl=False, err=to_stderr, color=ink.colour)
+    except OSError as error:
+        message = f"the report cannot be printed: {os_words(error)}"
+        unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
+        _note_failure(result, message)
+    failure = _write_files(question, result)
+    if unprinted is not None:
+        raise unprinted
+    if failure is not None:
+        raise failure
+    raise click.exceptions.Exit(result.exit_code)
+
+
+def _write_files(question: Question, result: Result) -> Failure | None:
+    """Writes ITF, then JSON, which says so where the ITF failed; the last failure."""
+    failure = None
+    try:
+        if question.itf is not None:
+            _write_itf(question.itf, result)
+    except Failure as unwritten:
+        failure = unwritten
+        _note_failure(result, unwritten.message)
+    if question.json is not None:
+        write_json(question.json, result.to_json())
+    return failure
+
+
+def _note_failure(result: Result, message: str) -> None:
+    """Adds to a result that some of its output failed."""
+    result.exit_code = Exit.OUTPUT
+    result.reason = message if result.reason is None else f"{result.reason}; {message}"
+
+
+def _write_itf(path: str, result: Result) -> None:
+    from checker.traces.itf import itf_of
+
+    data = itf_of(result)
+    if data is None:
+        click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
+    else:
+        write_json(path, data)
+
+
+def _write_failure(question: Question, failure: Failure) -> None:
+    """The JSON of a check that did not come to a search; a file that cannot be written is not mentioned again."""
+    from checker.reports.unanswered import unanswered
+
+    assert question.json is not None
+    try:
+        write_json(
+            question.json, unanswered(question.model, question.settings, question.engine, failure.message, failure.code)
+        )
+    except Failure:
+        return
+
+
+def _coloured(stream: Any) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

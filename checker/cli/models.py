@@ -1,0 +1,84 @@
+"""`isrcheck models`: what there is to check."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from checker.library import LoadedModel
+
+
+@click.command("models", short_help="Lists models, or one model's settings and invariants.")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
+def command(name: str | None, as_json: bool) -> None:
+    """Lists the models; with NAME (or a file of your own) its settings and invariants."""
+    from checker.library import load_model_class, model_names
+
+    if name is None:
+        models = [load_model_class(each) for each in model_names()]
+        click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
+    else:
+        model = load_model_class(name)
+        click.echo(json.dumps(described(model), indent=1) if as_json else _details(model))
+
+
+def described(model: LoadedModel) -> dict[str, Any]:
+    """A model as JSON data."""
+    from model.language.tracing import sentence_of
+
+    return {
+        "name": model.name,
+        "sentence": _sentence(model),
+        "settings": {
+            name: {
+                "default": s.default,
+                "values": s.domain,
+                "at_least": s.at_least,
+                "at_most": s.at_most,
+                "choices": s.choices,
+                "bound": s.bound is not None,
+                "meaning": s.meaning,
+            }
+            for name, s in model.cls.declared_settings().items()
+        },
+        "invariants": {
+            name: {"default": name in model.cls.invariants, "sentence": sentence_of(f)}
+            for name, f in model.invariants.items()
+        },
+    }
+
+
+def _sentence(model: LoadedModel) -> str:
+    """What a model is, in its author's words."""
+    from model.language.tracing import sentence_of
+
+    return sentence_of(model.cls)
+
+
+def _list(models: list[LoadedModel]) -> str:
+    from checker.reports.layout import columns
+
+    return "\n".join(columns(((m.name, _sentence(m)) for m in models), indent=""))
+
+
+def _details(model: LoadedModel) -> str:
+    from checker.reports.layout import columns
+
+    data = described(model)
+    settings = [
+        (name, f"{_text(s['default'])}", s["values"], s["meaning"] + (" (a bound)" if s["bound"] else ""))
+        for name, s in data["settings"].items()
+    ]
+    invariants = [
+        (name, "default" if each["default"] else "", each["sentence"]) for name, each in data["invariants"].items()
+    ]
+    lines = [f"{model.name}: {data['sentence']}", "", "Settings (default, values, meaning)", *columns(settings)]
+    return "\n".join([*lines, "", "Invariants", *columns(invariants or [("none", "", "")])])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,77 @@
+"""What options mean: settings, sizes, seconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+import click
+
+from model.language import UnknownName
+from model.language.errors import nearest
+from model.language.model import Model
+
+UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d{1,9})?(?:e\d{1,2})?) ?([KMGT]?)(i?)(B?)", re.IGNORECASE | re.ASCII)
+
+
+def size_of(text: str) -> int:
+    """A number of bytes: `512MB`, `2GiB`, `1e9`; K, M, G, T alone are binary."""
+    found = SIZE.fullmatch(text)
+    count = 0 if found is None else int(float(found[1]) * _unit(found[2].upper(), bool(found[3]), bool(found[4])))
+    if count < 1:
+        raise click.BadParameter(f"{text!r} is not a size; write 512MB, 2GiB or 1e9")
+    return count
+
+
+def _unit(letter: str, binary: bool, byte: bool) -> int:
+    return (DECIMAL if byte and not binary else UNITS)[letter]
+
+
+def seconds_of(text: str) -> float:
+    """A duration in seconds, above zero."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise click.BadParameter(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """The settings of a command line by name; none may be given twice."""
+    for name, _ in pairs:
+        if sum(other == name for other, _ in pairs) > 1:
+            raise click.BadParameter(f"{name} is given more than once", ctx, param)
+    return dict(pairs)
+
+
+settings_option = click.option(
+    "-s",
+    "settings",
+    type=assignment,
+    multiple=True,
+    callback=once,
+    metavar="NAME=VALUE",
+    help="A setting of the model.",
+)
+
+
+def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The values that texts stand for; `UnknownName` for names and values that the model does not have."""
+    declared = cls.declared_settings()
+    for setting in texts:
+        if setting not in declared:
+            raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")
+    return {setting: declared[setting].parsed(text) for setting, text in texts.items()}

@@ -1,0 +1,102 @@
+"""Progress of a check on standard error: a live line on a terminal, plain lines now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from checker.reports.layout import number, size
+
+if TYPE_CHECKING:
+    from checker.exploration import Progress
+
+INTERVAL: Final = 2.0
+STAGES: Final = {
+    "trace": "reading the model",
+    "compile": "compiling",
+    "search": "searching",
+    "counterexample": "looking for the shortest traces",
+}
+
+
+class Watcher:
+    """Keeps the latest news of a check and shows it; nothing is shown of what takes less than `interval` seconds.
+
+    A thread shows it: while something compiles, nobody reports.
+    """
+
+    def __init__(self, stream: TextIO | None = None, interval: float = INTERVAL, quiet: bool = False) -> None:
+        self.stream = stream or sys.stderr
+        self.interval = interval
+        self.quiet = quiet
+        self.stage_name, self.latest = "trace", None  # type: tuple[str, Progress | None]
+        self.start = time.perf_counter()
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def stage(self, name: str) -> None:
+        self.stage_name = name
+
+    def report(self, progress: Progress) -> None:
+        # The first report of a search ends the compilation.
+        self.stage_name, self.latest = "search", progress
+
+    def __enter__(self) -> Watcher:
+        if not self.quiet:
+            show = self._live if self.stream.isatty() else self._lines
+            self._thread = threading.Thread(target=show, name="progress", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def line(self) -> str:
+        """The news in one line."""
+        elapsed = f"{time.perf_counter() - self.start:.0f} s"
+        words = STAGES.get(self.stage_name, self.stage_name)
+        return f"{elapsed}  {words}" if self.latest is None else f"{elapsed}  {words}: {counts(self.latest)}"
+
+    def _lines(self) -> None:
+        while not self._done.wait(self.interval):
+            try:
+                print(self.line(), file=self.stream, flush=True)
+            except (OSError, ValueError):
+                return  # nobody reads; the check goes on
+
+    def _live(self) -> None:
+        # Half a second of silence first: most checks are done by then.
+        if self._done.wait(0.5):
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(file=self.stream)
+        with Live(console=console, get_renderable=self._renderable, transient=True, refresh_per_second=8):
+            self._done.wait()
+
+    def _renderable(self) -> Any:
+        from rich.text import Text
+
+        return Text(self.line(), overflow="fold")
+
+
+def counts(progress: Progress) -> str:
+    """Level, counts, rates and memory of a running search."""
+    spent = max(progress.seconds, 1e-9)
+    return ", ".join(
+        (
+            f"level {progress.level}",
+            f"{number(progress.distinct)} distinct ({number(round(progress.distinct / spent))}/s)",
+            f"{number(progress.generated)} generated ({number(round(progress.generated / spent))}/s)",
+            f"frontier {number(progress.expanded)} of {number(progress.frontier)}",
+            size(progress.memory),
+        )
+    )

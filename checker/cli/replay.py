@@ -1,0 +1,130 @@
+"""`isrcheck replay`: a recorded trace, walked again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.failures import Failure, failure_of
+from checker.cli.options import settings_of, settings_option
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import FORMAT, Exit
+
+if TYPE_CHECKING:
+    from checker.library import LoadedModel
+    from checker.traces.files import TraceFile
+    from checker.traces.verdicts import Replayed
+    from model.language import Model
+
+
+@click.command("replay", short_help="Re-checks a recorded trace step by step.")
+@click.argument("file")
+@click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
+@settings_option
+@click.option("--invariant", metavar="NAME", help="Replay just the trace of this invariant.")
+@click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in what it was recorded for, else 10.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+def command(
+    file: str,
+    spec: str | None,
+    settings: dict[str, str],
+    invariant: str | None,
+    expect_violation: bool,
+    json_path: str | None,
+) -> None:
+    """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
+
+    The file never chooses code: its model is looked up among the shipped ones, or given by --model.
+    """
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "replay": file,
+        "model": None,
+        "settings": {},
+        "reason": None,
+        "traces": [],
+    }
+    failure: Failure | None = None
+    try:
+        require_writable(json_path)
+        replayed = _replay(file, spec, settings, invariant, about)
+        code = _exit_code(replayed, expect_violation)
+        about["traces"] = [each.to_json() for each in replayed]
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is None:
+            raise
+        code, about["reason"] = failure.code, failure.message
+    else:
+        click.echo("\n".join(each.text() for each in replayed), err=json_path == STDOUT)
+    if json_path is not None and code != Exit.OUTPUT:
+        write_json(json_path, {**about, "exit_code": code})
+    if failure is not None:
+        raise failure
+    raise click.exceptions.Exit(code)
+
+
+def _replay(
+    file: str, spec: str | None, texts: dict[str, str], invariant: str | None, about: dict[str, Any]
+) -> list[Replayed]:
+    from checker.engines.interpreter import Interpreter
+    from checker.library import blaming
+    from checker.traces.files import DamagedFile, read
+    from checker.traces.verdicts import replayed
+
+    try:
+        trace_file = read(Path(file))
+        loaded = _model(trace_file, spec)
+        about["model"] = loaded.name
+        with blaming(loaded.origin):
+            model = _instance(loaded, trace_file, texts)
+            about["settings"] = dict(model.settings)
+            interpreter = Interpreter(model, loaded.invariants)
+            return [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
+    except DamagedFile as error:
+        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+
+
+def _model(trace_file: TraceFile, spec: str | None) -> LoadedModel:
+    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
+    from checker.library import load_model_class, model_names
+    from checker.traces.files import DamagedFile
+
+    if spec is not None:
+        return load_model_class(spec)
+    if trace_file.model is None:
+        raise DamagedFile("it does not say which model it is of; give --model")
+    if trace_file.model not in model_names():
+        raise DamagedFile(f"it is of {trace_file.model!r}, which is not a shipped model; give --model my_model.py")
+    return load_model_class(trace_file.model)
+
+
+def _instance(loaded: LoadedModel, trace_file: TraceFile, texts: dict[str, str]) -> Model:
+    from model.language import UnknownName
+    from model.language.errors import nearest
+
+    recorded, declared = trace_file.settings or {}, loaded.cls.declared_settings()
+    for name in recorded:
+        if name not in declared:
+            raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
+    return loaded.cls(**{**recorded, **settings_of(loaded.cls, loaded.name, texts)})
+
+
+def _chosen(trace_file: TraceFile, invariant: str | None) -> list[Any]:
+    from checker.traces.files import DamagedFile
+    from model.language.errors import nearest
+
+    found = [each for each in trace_file.recordings if invariant in (None, each.name)]
+    if found:
+        return found
+    if not trace_file.recordings:
+        raise DamagedFile("it has no trace: nothing was violated")
+    names = [each.name for each in trace_file.recordings if each.name is not None]
+    raise DamagedFile(f"it has no trace of {invariant}; {nearest(invariant or '', names)}")
+
+
+def _exit_code(replayed: list[Replayed], expect_violation: bool) -> int:
+    codes = {each.exit_code(expect_violation) for each in replayed}
+    return next(code for code in Exit.PRECEDENCE if code in codes)

@@ -1,0 +1,45 @@
+"""Where evaluation failed first: the search only counts failures, this finds the one that is reported."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checker.engines.local.levels import NativeLevels
+from checker.kernel.compile import Integers
+from checker.kernel.layout import Words
+from checker.kernel.verdicts import FAILED
+
+Found = tuple[tuple[int, ...], int]
+
+
+def failing_instance(levels: NativeLevels, level: int) -> Found:
+    """The least leaves of a state of a level in which an instance fails, and its least failing transition."""
+    least: list[Found] = []
+    for states in levels.blocks(level):
+        source, transition = levels.kernel.failures(states)
+        if len(source):
+            least.append(_least(levels.kernel.layout.unpack(states[source]), transition))
+    return min(least)
+
+
+def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
+    """The least leaves of a state, counted or not, that is reached at a level and in which a predicate fails."""
+    kernel, least = levels.kernel, list[tuple[int, ...]]()
+    if level == 1:
+        return _failing(levels, kernel.layout.pack(levels.system.initial))[0]
+    for states in levels.blocks(level - 1):
+        least += _failing(levels, kernel.expand(states)[0])
+    return min(least)
+
+
+def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
+    """The least of these states in which a predicate fails; none or one."""
+    failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
+    rows = levels.kernel.layout.unpack(failing)
+    return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
+
+
+def _least(rows: Integers, other: Integers) -> Found:
+    """The least row, and the least of the other integers that stand beside it."""
+    order = np.lexsort((other, *rows.T[::-1]))
+    return tuple(rows[order[0]].tolist()), int(other[order[0]])

@@ -1,0 +1,129 @@
+"""The levels of a search, for those who look for traces in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.engines.local import loops
+from checker.engines.local.store import Store
+from checker.exploration import Edges
+from checker.kernel.compile import Integers, Kernel
+from checker.kernel.layout import Words
+from model.language.system import TransitionSystem
+
+BLOCK: Final = 1 << 14
+"""States expanded at once; the arrays of a block are a few megabytes."""
+Hashes = npt.NDArray[np.uint64]
+
+
+class NativeLevels:
+    """Packed states level by level, as arrays of shape (states, words); the store is scanned, nothing is copied.
+
+    `ends[k]` has the rows of each partition after level k; `ends[0]` is all zeros.
+    """
+
+    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store, ends: list[Integers]) -> None:
+        self.system = system
+        self.kernel = kernel
+        self.store = store
+        self._ends = ends
+
+    @property
+    def depth(self) -> int:
+        """The number of whole levels."""
+        return len(self._ends) - 1
+
+    def blocks(self, level: int) -> Iterator[Words]:
+        """The states of a level, a few thousand at a time; views of the store."""
+        first, last = self._ends[level - 1], self._ends[level]
+        for p in range(len(first)):
+            for rows in self.store.view(p, int(first[p]), int(last[p])):
+                for start in range(0, len(rows), BLOCK):
+                    yield rows[start : start + BLOCK]
+
+    def level_states(self, level: int) -> Words:
+        """All states of a level."""
+        return _joined(list(self.blocks(level)), self.kernel.words)
+
+    def edges_into_violation(self, level: int, invariant: str) -> Edges:
+        """Every step from a state of `level` to a state where the invariant is false, counted or not."""
+        bit = self.kernel.verdicts.invariants[invariant]
+
+        def violating(successors: Words, hashes: Hashes | None) -> npt.NDArray[np.bool_]:
+            word = self.kernel.judge(successors)[:, bit // 64]
+            return (word >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)
+
+        sources, transition, found = self._steps(level, violating)
+        targets, target = _distinct(found)
+        return _edges(sources, targets, transition, target)
+
+    def edges_into(self, level: int, targets: Words) -> Edges:
+        """Every step from a state of `level` to one of `targets`, counted or not."""
+        targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
+        find = self._finder(targets)
+        sources, transition, found = self._steps(level, lambda successors, hashes: find(successors) >= 0)
+        return _edges(sources, targets, transition, find(found))
+
+    def deadlocked(self, level: int) -> Words:
+        """The states of `level` without an enabled instance."""
+        stuck = []
+        for states in self.blocks(level):
+            degrees = np.bincount(self.kernel.expand(states)[1], minlength=len(states))
+            stuck.append(states[degrees == 0])
+        return _joined(stuck, self.kernel.words)
+
+    def state(self, leaves: tuple[int, ...]) -> Words:
+        """The state with these leaves, counted or not, as targets for `edges_into`."""
+        return self.kernel.layout.pack([leaves])
+
+    def leaves(self, states: Words) -> list[tuple[int, ...]]:
+        """The leaves of each state."""
+        return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
+
+    def _steps(
+        self, level: int, wanted: Callable[[Words, Hashes | None], npt.NDArray[np.bool_]]
+    ) -> tuple[Words, Integers, Words]:
+        """Source, transition and successor of every step from a level whose successor is wanted."""
+        sources, transitions, found = [], [], []
+        for states in self.blocks(level):
+            successors, source, transition, _ = self.kernel.expand(states)
+            chosen = wanted(successors, None)
+            sources.append(states[source[chosen]])
+            transitions.append(transition[chosen])
+            found.append(successors[chosen])
+        words = self.kernel.words
+        which = np.concatenate(transitions) if transitions else np.empty(0, dtype=np.int64)
+        return _joined(sources, words), which, _joined(found, words)
+
+    def _finder(self, targets: Words) -> Callable[[Words], Integers]:
+        """A function from states to their positions in `targets`, -1 where they are not there."""
+        hashes = self.kernel.hashes(targets)
+        index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int64)
+        loops.index_rows(hashes, index)
+
+        def find(states: Words) -> Integers:
+            found: Integers = loops.positions(index, targets, hashes, states, self.kernel.hashes(states))
+            return found
+
+        return find
+
+
+def _joined(parts: list[Words], words: int) -> Words:
+    return np.concatenate(parts) if parts else np.empty((0, words), dtype=np.uint64)
+
+
+def _distinct(states: Words) -> tuple[Words, Integers]:
+    """The distinct rows, and the position of each row among them."""
+    if not len(states):
+        return states, np.empty(0, dtype=np.int64)
+    rows, position = np.unique(states, axis=0, return_inverse=True)
+    return rows, position.reshape(-1).astype(np.int64)
+
+
+def _edges(sources: Words, targets: Words, transition: Integers, target: Integers) -> Edges:
+    distinct, source = _distinct(sources)
+    return Edges(distinct, targets, source, transition, target)

@@ -1,0 +1,82 @@
+"""How a state is packed into 64-bit words.
+
+A leaf takes `(high - low).bit_length()` bits and stores `value - low`. Leaves are placed in order, each in the first
+word with room, and none straddles a word. Bit 0 of word 0 is always 1, so that no packed state begins with a zero
+word and zeroed memory can mean "nothing here".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from model.language.expressions import Leaf
+
+Words = npt.NDArray[np.uint64]
+"""Packed states, one a row: shape (states, words)."""
+
+WORD: Final = 64
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a leaf lies: bits `shift .. shift + width - 1` of a word hold `value - low`."""
+
+    word: int
+    shift: int
+    width: int
+    low: int
+
+    @property
+    def mask(self) -> int:
+        """The bits of the word that are this leaf's."""
+        return ((1 << self.width) - 1) << self.shift
+
+
+class Layout:
+    """The places of some leaves, in order, and the number of words of a state; `bits` counts those in use."""
+
+    def __init__(self, leaves: Sequence[Leaf]) -> None:
+        used = [1]
+        self.places = tuple(_place(leaf, used) for leaf in leaves)
+        self.words = len(used)
+        self.bits = sum(used)
+
+    def pack(self, rows: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> Words:
+        """The packed form of states given by the integers of their leaves, shape (states, leaves)."""
+        values = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(self.places))
+        packed = np.zeros((len(values), self.words), dtype=np.uint64)
+        packed[:, 0] = 1
+        for i, place in enumerate(self.places):
+            stored = (values[:, i] - place.low).astype(np.uint64)
+            if np.any(stored >> np.uint64(place.width)):
+                raise ValueError(f"leaf {i} holds a value outside its {place.width} bits from {place.low}")
+            packed[:, place.word] |= stored << np.uint64(place.shift)
+        return packed
+
+    def unpack(self, packed: Words) -> npt.NDArray[np.int64]:
+        """The integers of the leaves of each state, shape (states, leaves)."""
+        values = np.empty((len(packed), len(self.places)), dtype=np.int64)
+        for i, place in enumerate(self.places):
+            stored = packed[:, place.word] >> np.uint64(place.shift) & np.uint64((1 << place.width) - 1)
+            values[:, i] = stored.astype(np.int64) + place.low
+        return values
+
+
+def _place(leaf: Leaf, used: list[int]) -> Place:
+    """The place of the next leaf, given the bits used in each word; updates them. A constant takes no bits."""
+    width = (leaf.high - leaf.low).bit_length()
+    if width >= WORD:
+        raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")
+    if width == 0:
+        return Place(0, 0, 0, leaf.low)
+    word = next((w for w, bits in enumerate(used) if bits + width <= WORD), len(used))
+    if word == len(used):
+        used.append(0)
+    shift = used[word]
+    used[word] += width
+    return Place(word, shift, width, leaf.low)

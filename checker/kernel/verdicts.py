@@ -1,0 +1,52 @@
+"""What is asked of every state, one bit each: is it counted, does something fail, which predicates speak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from model.language.expressions import Expression, and_, not_, or_
+from model.language.system import Predicate, TransitionSystem
+
+FAILED: Final = 0
+"""The bit of states in which a predicate that was asked has no meaning."""
+OUTSIDE: Final = 1
+"""The bit of states that a constraint keeps from being counted."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The bits of a state, in order: FAILED, OUTSIDE, then invariants violated, goals reached, bounds hit.
+
+    Goals and bounds are asked of counted states only; a predicate without meaning is neither true nor false.
+    """
+
+    bits: tuple[Expression, ...]
+    invariants: dict[str, int]
+    goals: dict[str, int]
+    bounds: dict[str, int]
+
+    @property
+    def words(self) -> int:
+        """How many 64-bit words hold the bits of a state."""
+        return (len(self.bits) + 63) // 64
+
+
+def verdicts(system: TransitionSystem) -> Verdicts:
+    inside = and_(*(and_(c.holds, not_(c.failure)) for c in system.constraints))
+    always = [p.failure for p in (*system.constraints, *system.invariants)]
+    counted = [p.failure for p in (*system.goals, *system.bounds)]
+    bits = [or_(*always, and_(inside, or_(*counted))), not_(inside)]
+
+    def add(predicates: tuple[Predicate, ...], wanted: bool) -> dict[str, int]:
+        positions = {}
+        for p in predicates:
+            positions[p.name] = len(bits)
+            seen = and_(inside, p.holds) if wanted else not_(p.holds)
+            bits.append(and_(seen, not_(p.failure)))
+        return positions
+
+    invariants = add(system.invariants, False)
+    goals = add(system.goals, True)
+    bounds = add(system.bounds, True)
+    return Verdicts(tuple(bits), invariants, goals, bounds)

@@ -1,0 +1,68 @@
+"""A counterexample as text: numbered states, what each action changed, the last state whole, and why it is wrong."""
+
+from __future__ import annotations
+
+from checker.reports.layout import PLAIN, Ink, columns
+from checker.reports.values import data_text, differences, label_text, parts
+from checker.results import EvaluationFailure, Finding, Instance, Step, Trace
+from model.language.system import shown
+
+INNER = "     "
+
+
+def finding_text(name: str, finding: Finding, ink: Ink = PLAIN) -> list[str]:
+    """The trace of a violation, in lines."""
+    assert finding.trace is not None
+    title = ink("head", f"Counterexample: {name}") + ("" if finding.canonical else " (not canonical)")
+    lines = [title, *trace_text(finding.trace, ink), "", *_last_state(finding.trace, ink), ""]
+    lines += [f"{ink('bad', name)} is false there: {finding.sentence}"]
+    return lines + _why(finding.instance, finding.trace)
+
+
+def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN) -> list[str]:
+    """The way to a state in which the model has no meaning, in lines."""
+    action = "a predicate" if failure.label is None else label_text(failure.label)
+    lines = [ink("head", "Evaluation error: how to get there"), *trace_text(failure.trace, ink), ""]
+    return [
+        *lines,
+        *_last_state(failure.trace, ink),
+        "",
+        f"{action} has no meaning there: {failure.where}: {failure.what}",
+    ]
+
+
+def trace_text(trace: Trace, ink: Ink = PLAIN) -> list[str]:
+    """The first state whole, then for each step its action, who acts, and what changes."""
+    lines = ["", f"  1  {ink('head', 'initial state')}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
+    for i, step in enumerate(trace.steps[1:], 1):
+        lines += ["", _heading(i + 1, step, ink), *_changes(trace, i)]
+    return lines
+
+
+def _heading(position: int, step: Step, ink: Ink) -> str:
+    what = "" if step.label is None else label_text(step.label)
+    who = "" if step.actor is None else f"   by {step.actor}"
+    return f"{position:>3}  {ink('head', what)}{who}"
+
+
+def _changes(trace: Trace, i: int) -> list[str]:
+    before, after = trace.steps[i - 1].state, trace.steps[i].state
+    rows = [(path, f"{old} -> {new}") for path, old, new in differences(trace.variables, before, after)]
+    return columns(rows or [("nothing changes",)], INNER)
+
+
+def _last_state(trace: Trace, ink: Ink) -> list[str]:
+    head = ink("head", f"State {trace.length} whole")
+    return [head, *columns(parts(trace.variables, trace.steps[-1].state), INNER)]
+
+
+def _why(instance: Instance | None, trace: Trace) -> list[str]:
+    """The choice of quantified parameters that falsifies the invariant, and what it reads of the last state."""
+    if instance is None:
+        return []
+    choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)
+    lines = (
+        [f"  for {choice}" + (", where" if instance.reads else "")] if choice else ["  where"] if instance.reads else []
+    )
+    rows = [(path, data_text(trace.variables, path, data)) for path, data in instance.reads]
+    return lines + columns(rows, INNER)

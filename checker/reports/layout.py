@@ -1,0 +1,62 @@
+"""Lines of a report: columns, numbers with separators, sizes, and the little colour that a terminal gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+INDENT: Final = "  "
+STYLES: Final = {"good": "32", "bad": "31", "open": "33", "head": "1"}
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Marks words with colour, or leaves them plain: what a file or a pipe gets."""
+
+    colour: bool = False
+
+    def __call__(self, style: str, words: str) -> str:
+        return f"\x1b[{STYLES[style]}m{words}\x1b[0m" if self.colour else words
+
+
+PLAIN: Final = Ink()
+
+
+def columns(rows: Iterable[Sequence[str]], indent: str = INDENT, right: Sequence[int] = ()) -> list[str]:
+    """Rows as lines with aligned columns, the last one as it is; the columns in `right` are flush right."""
+    table = [tuple(row) for row in rows]
+    widths = [
+        max((len(row[i]) for row in table if i < len(row)), default=0) for i in range(max(map(len, table), default=0))
+    ]
+    return [indent + _row(row, widths, right).rstrip() for row in table]
+
+
+def _row(row: Sequence[str], widths: list[int], right: Sequence[int]) -> str:
+    cells = [x.rjust(widths[i]) if i in right else x.ljust(widths[i]) for i, x in enumerate(row)]
+    return "  ".join(cells)
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 state`, `2 states`."""
+    return f"{number(count)} {word}{'' if count == 1 else 's'}"
+
+
+def size(count: float) -> str:
+    """Bytes in the largest binary unit that leaves one digit or more: `1.5 GiB`."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def seconds(value: float) -> str:
+    """A duration to a hundredth of a second, above an hour in hours and minutes."""
+    if value < 3600:
+        return f"{value:.2f} s"
+    return f"{value // 3600:.0f} h {value % 3600 // 60:.0f} min"

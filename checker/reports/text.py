@@ -1,0 +1,161 @@
+"""The report of a check as text: the verdict, all that it rests on, then each counterexample.
+
+Its lines depend on the result alone, not on the width of a terminal.
+"""
+
+from __future__ import annotations
+
+from checker.reports.counterexample import evaluation_text, finding_text
+from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
+from checker.results import Exit, Finding, Result
+
+
+def report(result: Result, ink: Ink = PLAIN) -> str:
+    """Everything that a check found, ending in a newline."""
+    sections = [
+        [verdict_line(result, ink)],
+        _uncovered(result, ink),
+        _settings(result, ink),
+        _invariants(result, ink),
+        _search(result, ink),
+        _actions(result, ink),
+        _vacuity(result, ink),
+        _cost(result, ink),
+        *_counterexamples(result, ink),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+# --- the verdict ----------------------------------------------------------------------------------------------------
+
+
+def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
+    """The verdict in one line."""
+    if result.evaluation is not None:
+        failure = result.evaluation
+        return f"{ink('bad', 'EVALUATION ERROR')}  {result.model}: {failure.where}: {failure.what}"
+    if result.verdict == "violated":
+        return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
+    if result.verdict == "incomplete":
+        so_far = f"no violation in {plural(result.distinct, 'state')}, depth {result.depth}"
+        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {result.reason or 'the search did not finish'}; {so_far}"
+    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
+
+
+def _violations(result: Result) -> str:
+    return ", ".join(
+        f"{name} in {plural(finding.trace.length, 'state')}" + ("" if finding.canonical else " (not canonical)")
+        for name, finding in _violated(result)
+        if finding.trace is not None
+    )
+
+
+def _violated(result: Result) -> list[tuple[str, Finding]]:
+    """What is violated, shortest trace first."""
+    found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
+    return sorted(
+        ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
+    )
+
+
+def _holding(result: Result) -> str:
+    names = [*result.findings, *(["no deadlock"] if result.deadlock else [])]
+    what = ", ".join(names) if names else "no invariant to check"
+    return f"{what}; all of {plural(result.distinct, 'state')}, depth {result.depth}"
+
+
+def _vacuously(result: Result) -> str:
+    if result.exit_code != Exit.DIFFERENCE:
+        return ""
+    never = [f"action {name}" for name in result.actions_never_fired] + [
+        f"goal {n}" for n in result.goals_never_reached
+    ]
+    return f"; vacuous, never seen: {', '.join(never)}"
+
+
+def _uncovered(result: Result, ink: Ink) -> list[str]:
+    """What an unfinished search has not looked at."""
+    if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
+        return []
+    lines = [f"{plural(result.left, 'state')} found and not expanded; nothing is known beyond depth {result.depth}"]
+    if result.partial is not None:
+        seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
+        lines.append(f"{plural(seen, 'state')} of depth {at} seen as well, not counted (not reproducible)")
+    if result.reason and result.verdict != "incomplete":
+        lines.insert(0, f"the search stopped: {result.reason}")
+    return [ink("head", "Not covered"), *columns([line] for line in lines)]
+
+
+# --- what it rests on -----------------------------------------------------------------------------------------------
+
+
+def _settings(result: Result, ink: Ink) -> list[str]:
+    if not result.settings:
+        return []
+    words = {True: "bound hit", False: "bound not hit"}
+    rows = [
+        (name, str(value).lower() if isinstance(value, bool) else str(value), words.get(result.bounds.get(name), ""))  # type: ignore[arg-type]
+        for name, value in result.settings.items()
+    ]
+    return [ink("head", "Settings"), *columns(rows)]
+
+
+def _invariants(result: Result, ink: Ink) -> list[str]:
+    rows = [(name, _finding(finding)) for name, finding in result.findings.items()]
+    if result.deadlock is not None:
+        rows.append(("no deadlock", _finding(result.deadlock)))
+    return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
+
+
+def _finding(finding: Finding) -> str:
+    if finding.verdict == "violated" and finding.trace is not None:
+        exact = "" if finding.canonical else ", found in an unfinished level"
+        return f"violated, trace of {plural(finding.trace.length, 'state')}{exact}"
+    if finding.verdict == "incomplete":
+        return f"incomplete, no violation to depth {finding.checked_depth}"
+    return "holds"
+
+
+def _search(result: Result, ink: Ink) -> list[str]:
+    rows = [
+        ("distinct", number(result.distinct)),
+        ("generated", number(result.generated_total)),
+        ("depth", number(result.depth)),
+        ("left", number(result.left)),
+    ]
+    if result.rejected:
+        rows.append(("outside constraints", number(result.rejected)))
+    if result.degrees is not None:
+        least, mean, greatest = result.degrees
+        rows.append(("out-degree", f"least {least}, mean {mean:.2f}, greatest {greatest}"))
+    workers = plural(result.workers, "worker")
+    return [ink("head", f"Search ({result.engine} engine, {workers})"), *columns(rows)]
+
+
+def _actions(result: Result, ink: Ink) -> list[str]:
+    rows = [(name, number(sum(levels))) for name, levels in result.generated.items()]
+    return [ink("head", "Generated per action"), *columns(rows, right=(1,))] if rows else []
+
+
+def _vacuity(result: Result, ink: Ink) -> list[str]:
+    so_far = " so far" if result.left else ""
+    lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
+    lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
+    fired = "every action fired" + (", every goal was reached" if result.goals else "")
+    return [ink("head", "Vacuity"), *columns([line] for line in lines or [fired])]
+
+
+def _cost(result: Result, ink: Ink) -> list[str]:
+    spent = ", ".join(f"{name} {seconds(s)}" for name, s in result.seconds.items())
+    rows = [("time", spent or "not measured"), ("peak memory", size(result.peak_rss_bytes))]
+    if result.store_bytes and result.distinct:
+        rows.append(("states", f"{size(result.store_bytes)}, {result.store_bytes / result.distinct:.0f} bytes a state"))
+    rows.append(("speed", f"{number(round(result.states_per_second))} states/s"))
+    return [ink("head", "Cost"), *columns(rows)]
+
+
+def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
+    sections = [finding_text(name, finding, ink) for name, finding in _violated(result)]
+    if result.evaluation is not None:
+        sections.append(evaluation_text(result.evaluation, ink))
+    return sections

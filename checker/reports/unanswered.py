@@ -1,0 +1,28 @@
+"""The JSON of a check that ended before there was anything to report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.results import Result
+
+
+def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:
+    """A result in which nothing was explored; settings are as the user wrote them."""
+    return Result(
+        model=model,
+        settings=settings,
+        engine=engine,
+        verdict="incomplete",
+        exit_code=exit_code,
+        reason=reason,
+        initial_states=0,
+        levels=[],
+        generated={},
+        rejected=0,
+        left=0,
+        findings={},
+        bounds={},
+        actions_never_fired=[],
+        goals_never_reached=[],
+    ).to_json()

@@ -1,0 +1,99 @@
+"""Values and states as people read them: rendered by their domains, differences path by path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from model.language.domains import Broker, BrokerSet, Domain, Flag, Messages, Per, Record, Sequence_, Value
+from model.language.system import Label, shown
+
+Variables = Sequence[tuple[str, Domain]]
+State = Sequence[Value]
+
+
+def text_of(domain: Domain, value: Value) -> str:
+    """A value: `{0, 1}` for a set, `[0: (id 0, epoch 1)]` for a log, `(id 0, epoch 1)` for a record, `none`.
+
+    >>> from model.language.domains import broker, set_of
+    >>> text_of(set_of(broker), frozenset({1, 0}))
+    '{0, 1}'
+    """
+    match domain:
+        case Flag():
+            return "true" if value else "false"
+        case Broker():
+            return "none" if value is None else str(value)
+        case BrokerSet():
+            return "{" + ", ".join(map(str, sorted(value))) + "}"
+        case Record():
+            parts = zip(domain.names, domain.domains, value, strict=True)
+            return "(" + ", ".join(f"{name} {text_of(d, x)}" for name, d, x in parts) + ")"
+        case Sequence_():
+            return "[" + ", ".join(f"{i}: {text_of(domain.element, x)}" for i, x in enumerate(value)) + "]"
+        case Messages():
+            return "{" + ", ".join(text_of(domain.element, x) for x in domain.elements if x in value) + "}"
+        case Per():
+            keys = domain.index.values()
+            pairs = zip(keys, value, strict=True)
+            return "<" + ", ".join(f"{text_of(domain.index, k)}: {text_of(domain.element, x)}" for k, x in pairs) + ">"
+        case _:
+            return str(value)
+
+
+def label_text(label: Label) -> str:
+    """An action instance: `become-leader(leader=0, epoch=1)`."""
+    pairs = zip(label.parameters, label.domains, strict=True)
+    return f"{label.action}({', '.join(f'{name}={text_of(d, value)}' for (name, value), d in pairs)})"
+
+
+def parts(variables: Variables, state: State) -> Iterator[tuple[str, str]]:
+    """Every variable with its value; what is kept per index has one entry for each index."""
+    for (name, domain), value in zip(variables, state, strict=True):
+        yield from _spread(name, domain, value)
+
+
+def _spread(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, str]]:
+    if not isinstance(domain, Per):
+        yield path, text_of(domain, value)
+        return
+    for key, x in zip(domain.index.values(), value, strict=True):
+        yield from _spread(f"{path}[{text_of(domain.index, key)}]", domain.element, x)
+
+
+def differences(variables: Variables, old: State, new: State) -> Iterator[tuple[str, str, str]]:
+    """The parts in which two states differ: path, old value, new value."""
+    for (name, domain), a, b in zip(variables, old, new, strict=True):
+        yield from _differences(name, domain, a, b)
+
+
+def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tuple[str, str, str]]:
+    if a == b:
+        return
+    if isinstance(domain, Per):
+        for key, x, y in zip(domain.index.values(), a, b, strict=True):
+            yield from _differences(f"{path}[{text_of(domain.index, key)}]", domain.element, x, y)
+    elif isinstance(domain, Record):
+        for name, d, x, y in zip(domain.names, domain.domains, a, b, strict=True):
+            yield from _differences(f"{path}.{name}", d, x, y)
+    else:
+        yield path, text_of(domain, a), text_of(domain, b)
+
+
+def data_text(variables: Variables, path: str, data: Any) -> str:
+    """The JSON data of the part of a state at a path (`log[1]`, `quorum.isr`), as people read it."""
+    try:
+        domain = domain_at(dict(variables), path)
+        return text_of(domain, domain.from_json(data))
+    except (KeyError, AttributeError, ValueError):
+        return shown(data)
+
+
+def domain_at(domains: dict[str, Domain], path: str) -> Domain:
+    """The domain of the part of a state at a path."""
+    name, *steps = re.findall(r"\[[^\]]*\]|[^.\[\]]+", path)
+    domain = domains[name]
+    for step in steps:
+        domain = domain.element if step.startswith("[") else domain.fields[step][1]  # type: ignore[attr-defined]
+    return domain

@@ -1,0 +1,242 @@
+"""Trace files: results of a check as JSON, and ITF. They are data: checked part by part, never run, never imported.
+
+Nothing in a file chooses code: a model is only a name here, and what the name means is for the caller to decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NoReturn
+
+from checker.engines.interpreter import Interpreter
+from checker.results import FORMAT, Step, Trace
+from checker.traces import itf
+from model.language.domains import Domain
+from model.language.errors import UnknownName, nearest
+from model.language.system import Label
+
+LARGEST_FILE: Final = 64 * 2**20
+LONGEST_TRACE: Final = 100_000
+
+Claim = Literal["violation", "deadlock", "evaluation", "path"]
+CLAIMS: Final[tuple[Claim, ...]] = ("violation", "deadlock", "evaluation", "path")
+Read = Callable[[Domain, Any], Any]
+
+
+def from_json(domain: Domain, data: Any) -> Any:
+    """The value of a domain that the JSON of a result stands for."""
+    return domain.from_json(data)
+
+
+class DamagedFile(Exception):
+    """A file that is no trace, or not whole: what is wrong, in one line."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A trace as a file has it, and what it was recorded for: `name` is the invariant of a violation.
+
+    `states` has an object for each state: its action and parameters where the file gives them, and its values.
+    `failing` is the action instance that has no meaning in the last state, for an evaluation error.
+    """
+
+    claim: Claim
+    name: str | None
+    states: tuple[dict[str, Any], ...]
+    failing: dict[str, Any] | None
+    read: Read
+
+    @property
+    def title(self) -> str:
+        return self.name or self.claim
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """Model and settings by name, None where the file does not say, and the traces."""
+
+    form: Literal["result", "ITF"]
+    model: str | None
+    settings: dict[str, Any] | None
+    recordings: tuple[Recording, ...]
+
+
+def read(path: Path) -> TraceFile:
+    """The traces of a file; OSError where it cannot be read, `DamagedFile` where it has none."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise DamagedFile(f"it is larger than {LARGEST_FILE // 2**20} MiB")
+    data = _parsed(content)
+    if isinstance(data, dict) and "states" in data and "vars" in data:
+        return _itf_file(data)
+    if isinstance(data, dict) and "invariants" in data and "format" in data:
+        return _result_file(data)
+    raise DamagedFile("it is neither a result of isrcheck nor an ITF trace")
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return json.loads(content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise DamagedFile(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise DamagedFile("it is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise DamagedFile("it is not text in UTF-8") from None
+    except ValueError as error:
+        raise DamagedFile(f"it is not JSON: {error}") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
+def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
+    """The entry of an object, if it is there and of the type."""
+    names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
+    if not isinstance(data.get(key), kind):
+        raise DamagedFile(f"{where}{key} is missing or not {names[kind]}")
+    return data[key]
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def _result_file(data: dict[str, Any]) -> TraceFile:
+    _known_format(data["format"])
+    found = []
+    for name, finding in _typed(data, "invariants", dict, "").items():
+        found += _finding("violation", name, finding, f"invariants.{name}")
+    found += _finding("deadlock", None, data.get("deadlock", {}), "deadlock")
+    if "evaluation_error" in data:
+        failure = _typed(data, "evaluation_error", dict, "")
+        found.append(_recording("evaluation", None, failure, "evaluation_error", failure))
+    return TraceFile("result", _typed(data, "model", str, ""), _typed(data, "settings", dict, ""), tuple(found))
+
+
+def _known_format(form: Any) -> None:
+    if form != FORMAT or isinstance(form, bool):
+        raise DamagedFile(f"its format is {form!r}; this isrcheck reads format {FORMAT}")
+
+
+def _finding(claim: Claim, name: str | None, finding: Any, where: str) -> list[Recording]:
+    if not isinstance(finding, dict):
+        raise DamagedFile(f"{where} is not an object")
+    return [_recording(claim, name, finding, where, None)] if finding.get("verdict") == "violated" else []
+
+
+def _recording(
+    claim: Claim, name: str | None, holder: dict[str, Any], where: str, failing: dict[str, Any] | None
+) -> Recording:
+    states = _typed(holder, "trace", list, f"{where}.")
+    _long_enough(states, f"{where}.trace")
+    failing = failing if failing is not None and failing.get("action") is not None else None
+    return Recording(claim, name, tuple(states), failing, from_json)
+
+
+def _long_enough(states: list[Any], where: str) -> None:
+    if not states or len(states) > LONGEST_TRACE:
+        raise DamagedFile(f"{where} has {len(states)} states; a trace has 1 to {LONGEST_TRACE}")
+    for i, state in enumerate(states, 1):
+        if not isinstance(state, dict):
+            raise DamagedFile(f"{where}: state {i} is not an object")
+
+
+# --- ITF ------------------------------------------------------------------------------------------------------------
+
+
+def _itf_file(data: dict[str, Any]) -> TraceFile:
+    states = _typed(data, "states", list, "")
+    _long_enough(states, "states")
+    if "loop" in data and data["loop"] is not None:
+        raise DamagedFile("it is a lasso (loop); isrcheck replays finite traces")
+    meta = data.get("#meta", {})
+    about = meta.get("isrcheck") if isinstance(meta, dict) else None
+    rows = tuple(_itf_state(state, i, about is not None) for i, state in enumerate(states, 1))
+    if about is None:
+        return TraceFile("ITF", None, None, (Recording("path", None, rows, None, itf.decoded),))
+    if not isinstance(about, dict):
+        raise DamagedFile("#meta.isrcheck is not an object")
+    _known_format(about.get("format"))
+    claim, name = about.get("claim"), about.get("name")
+    if claim not in CLAIMS or not isinstance(name, str | None) or (claim == "violation") != (name is not None):
+        raise DamagedFile("#meta.isrcheck does not say what the trace was recorded for")
+    failing = about if about.get("action") is not None else None
+    recording = Recording(claim, name, rows, failing, itf.decoded)
+    where = "#meta.isrcheck."
+    return TraceFile("ITF", _typed(about, "model", str, where), _typed(about, "settings", dict, where), (recording,))
+
+
+def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
+    """A state in the form of a result's: values apart from the action."""
+    values = {name: value for name, value in state.items() if not name.startswith("#")}
+    if not ours:
+        return {"state": values}
+    meta = state.get("#meta")
+    if not isinstance(meta, dict):
+        raise DamagedFile(f"state {position} has no #meta object")
+    return {"state": values, **{key: meta[key] for key in ("action", "parameters") if key in meta}}
+
+
+# --- against a model ------------------------------------------------------------------------------------------------
+
+
+def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
+    """The trace as values of the model's domains; a step without an action has no label.
+
+    Raises `UnknownName` for variables, actions, parameters and values that the model does not have.
+    """
+    domains = interpreter.model.domains
+    steps = []
+    for i, entry in enumerate(recording.states, 1):
+        state = _values(domains, entry.get("state"), recording.read, f"state {i}")
+        named = i > 1 and "action" in entry
+        label = label_of(interpreter, entry, f"state {i}") if named else None
+        steps.append(Step(label, None, state))
+    return Trace(tuple(domains.items()), tuple(steps))
+
+
+def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Label:
+    """The label that an action and its parameters stand for."""
+    action, parameters = entry.get("action"), entry.get("parameters", {})
+    if not isinstance(action, str) or not isinstance(parameters, dict):
+        raise DamagedFile(f"{where}: action is not a string or parameters not an object")
+    if action not in interpreter.actions:
+        raise UnknownName(f"{where}: there is no action {action!r}; {nearest(action, interpreter.actions)}")
+    known = {label: label for label in interpreter.labels if label.action == action}
+    if not known:
+        raise UnknownName(f"{where}: action {action} has no instance at these settings")
+    pattern = next(iter(known))
+    names = [name for name, _ in pattern.parameters]
+    domains = dict(zip(names, pattern.domains, strict=True))
+    values = _values(domains, parameters, from_json, f"{where}: {action}")
+    return Label(action, tuple(zip(names, values, strict=True)), pattern.domains)
+
+
+def _values(domains: dict[str, Domain], data: Any, read: Read, where: str) -> tuple[Any, ...]:
+    if not isinstance(data, dict):
+        raise DamagedFile(f"{where}: its values are missing or not an object")
+    for name in data:
+        if name not in domains:
+            raise UnknownName(f"{where}: the model has no {name!r} here; {nearest(name, domains)}")
+    for name in domains:
+        if name not in data:
+            raise UnknownName(f"{where}: {name} is missing")
+    found = []
+    for name, domain in domains.items():
+        try:
+            found.append(read(domain, data[name]))
+        except (ValueError, RecursionError) as error:
+            raise UnknownName(f"{where}: {name}: {error or 'nested too deeply'}") from None
+    return tuple(found)

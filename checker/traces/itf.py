@@ -1,0 +1,152 @@
+"""The Informal Trace Format of Apalache: traces that other tools read, and values of theirs that a model reads.
+
+Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, what is kept per index
+`{"#map": [[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". What a replay
+needs besides (model, settings, actions with their parameters) is in the `#meta` objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from checker.results import FORMAT, Result, Trace
+from model.language.domains import Broker, BrokerSet, Domain, Messages, Number, Per, Record, Sequence_, Value
+from model.language.system import Label
+
+DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+EXACT: Final = 2**53
+"""Integers from here on are written as `#bigint`: JSON readers may keep numbers as doubles."""
+NONE: Final = "none"
+
+
+def to_itf(
+    trace: Trace,
+    model: str,
+    settings: dict[str, Any],
+    claim: str,
+    name: str | None = None,
+    failing: Label | None = None,
+) -> dict[str, Any]:
+    """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
+
+    `failing` is the instance that has no meaning in the last state, for an evaluation error.
+    """
+    about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
+    if failing is not None:
+        about |= {"action": failing.action, "parameters": failing.to_json()}
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": DESCRIPTION,
+            "source": model,
+            "description": f"{name or claim}, shown by isrcheck",
+            "isrcheck": about,
+        },
+        "params": [],
+        "vars": [variable for variable, _ in trace.variables],
+        "states": [_state(trace, i) for i in range(trace.length)],
+    }
+
+
+def _state(trace: Trace, i: int) -> dict[str, Any]:
+    step = trace.steps[i]
+    meta: dict[str, Any] = {"index": i}
+    if step.label is not None:
+        meta |= {"action": step.label.action, "parameters": step.label.to_json(), "actor": step.actor}
+    values = {name: encoded(d, x) for (name, d), x in zip(trace.variables, step.state, strict=True)}
+    return {"#meta": meta, **values}
+
+
+def encoded(domain: Domain, value: Value) -> Any:
+    """A value of a domain as ITF data."""
+    match domain:
+        case Number():
+            return value if -EXACT < value < EXACT else {"#bigint": str(value)}
+        case Broker():
+            return NONE if value is None else value
+        case BrokerSet():
+            return {"#set": sorted(value)}
+        case Record():
+            return {n: encoded(d, x) for n, d, x in zip(domain.names, domain.domains, value, strict=True)}
+        case Sequence_():
+            return [encoded(domain.element, x) for x in value]
+        case Messages():
+            return {"#set": [encoded(domain.element, x) for x in domain.elements if x in value]}
+        case Per():
+            keys = [encoded(domain.index, key) for key in domain.index.values()]
+            return {"#map": [[k, encoded(domain.element, x)] for k, x in zip(keys, value, strict=True)]}
+        case _:
+            return value
+
+
+def decoded(domain: Domain, data: Any) -> Value:
+    """The value of a domain that ITF data stands for; `ValueError` where it stands for none."""
+    match domain:
+        case Number():
+            return domain.from_json(_integer(data))
+        case Broker():
+            return domain.from_json(None if data == NONE and domain.optional else _integer(data))
+        case BrokerSet():
+            return domain.from_json([_integer(x) for x in _inside(data, "#set", domain)])
+        case Record():
+            if not isinstance(data, dict) or set(data) != set(domain.names):
+                raise ValueError(f"{data!r} does not have the fields {', '.join(domain.names)}")
+            return tuple(decoded(d, data[n]) for n, d in zip(domain.names, domain.domains, strict=True))
+        case Sequence_():
+            elements = data if isinstance(data, list) else _inside(data, "#tup", domain)
+            return _fitting(domain, tuple(decoded(domain.element, x) for x in elements))
+        case Messages():
+            return frozenset(decoded(domain.element, x) for x in _inside(data, "#set", domain))
+        case Per():
+            return _per(domain, data)
+        case _:
+            return domain.from_json(data)
+
+
+def _integer(data: Any) -> Any:
+    if not (isinstance(data, dict) and set(data) == {"#bigint"}):
+        return data
+    text = data["#bigint"]
+    if not isinstance(text, str) or not text.isascii() or not text.removeprefix("-").isdecimal():
+        raise ValueError(f"{data!r} is not an integer")
+    return int(text)
+
+
+def _inside(data: Any, key: str, domain: Domain) -> list[Any]:
+    if not isinstance(data, dict) or set(data) != {key} or not isinstance(data[key], list):
+        raise ValueError(f'{data!r} is not {domain}: write {{"{key}": [...]}}')
+    inside: list[Any] = data[key]
+    return inside
+
+
+def _fitting(domain: Domain, value: Value) -> Value:
+    if not domain.contains(value):
+        raise ValueError(f"{len(value)} elements are not {domain}")
+    return value
+
+
+def _per(domain: Per, data: Any) -> Value:
+    pairs = _inside(data, "#map", domain)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"{data!r} is not a map: each element is [key, value]")
+    found = {decoded(domain.index, key): decoded(domain.element, value) for key, value in pairs}
+    if len(found) < len(pairs) or set(found) != set(domain.index.values()):
+        raise ValueError(f"{data!r} does not have each index once: {domain.index}")
+    return tuple(found[key] for key in domain.index.values())
+
+
+def itf_of(result: Result) -> dict[str, Any] | None:
+    """The shortest counterexample of a result (of several, the first by name) as ITF data; None if there is none."""
+    found: list[tuple[str, str | None, Trace | None]] = [
+        ("violation", name, finding.trace) for name, finding in sorted(result.findings.items())
+    ]
+    if result.deadlock is not None:
+        found.append(("deadlock", None, result.deadlock.trace))
+    shown = sorted(((c, n, t) for c, n, t in found if t is not None), key=lambda each: each[2].length)
+    if shown:
+        claim, name, trace = shown[0]
+        return to_itf(trace, result.model, result.settings, claim, name)
+    if result.evaluation is not None:
+        failure = result.evaluation
+        return to_itf(failure.trace, result.model, result.settings, "evaluation", failing=failure.label)
+    return None

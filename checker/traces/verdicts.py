@@ -1,0 +1,133 @@
+"""What a replay says: whether the trace is one of the model, and whether it ends in what it was recorded for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from checker.engines.interpreter import Interpreter
+from checker.reports.layout import columns, plural
+from checker.reports.values import label_text
+from checker.results import Exit
+from checker.traces.files import Recording, decoded, label_of
+from checker.traces.replay import Refusal, ReplayOutcome, replay
+from model.language.concrete import State, holds
+from model.language.errors import EvaluationError, UnknownName, nearest
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said)."""
+
+    recording: Recording
+    outcome: ReplayOutcome
+    confirmed: bool | None
+
+    def exit_code(self, expected: bool) -> int:
+        """By the contract; where the claim is expected, confirming it is success and anything else a difference."""
+        if not self.outcome.valid or (expected and not self.confirmed):
+            return Exit.DIFFERENCE
+        if expected or not self.confirmed:
+            return Exit.HOLDS
+        return {"violation": Exit.VIOLATED, "deadlock": Exit.DEADLOCK}.get(self.recording.claim, Exit.EVALUATION)
+
+    def text(self) -> str:
+        """The outcome in words."""
+        refusal = self.outcome.refusal
+        if refusal is not None:
+            return "\n".join(
+                [f"INVALID  {self.recording.title}: {_refused(refusal, self.outcome)}", *_reasons(refusal)]
+            )
+        return f"VALID  {self.recording.title}: {plural(self.outcome.trace.length, 'state')}{self._end}"
+
+    @property
+    def _end(self) -> str:
+        if self.confirmed is None:
+            return ""
+        words = {
+            "violation": (
+                f"ends in a violation of {self.recording.name}",
+                f"{self.recording.name} holds in the last one",
+            ),
+            "deadlock": ("ends in a deadlock", "the last one has a next state"),
+        }
+        failing = ("the model has no meaning in the last one", "the model can be evaluated in the last one")
+        yes, no = words.get(self.recording.claim, failing)
+        return f", {yes if self.confirmed else no}"
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "claim": self.recording.claim,
+            "invariant": self.recording.name,
+            "length": self.outcome.trace.length,
+            "valid": self.outcome.valid,
+            "confirmed": self.confirmed,
+        }
+        if self.outcome.refusal is not None:
+            data["refusal"] = _refusal_json(self.outcome.refusal)
+        return data
+
+
+def replayed(interpreter: Interpreter, recording: Recording) -> Replayed:
+    """A trace walked again; `interpreter` has the invariants that it may have been recorded for."""
+    if recording.name is not None and recording.name not in interpreter.invariants:
+        known = nearest(recording.name, interpreter.invariants)
+        raise UnknownName(f"the model has no invariant {recording.name!r}; {known}")
+    outcome = replay(interpreter, decoded(interpreter, recording))
+    last = outcome.trace.steps[-1].state
+    confirmed = None if recording.claim == "path" or not outcome.valid else _confirmed(interpreter, recording, last)
+    return Replayed(recording, outcome, confirmed)
+
+
+def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> bool:
+    if recording.claim == "violation":
+        assert recording.name is not None
+        return not holds(interpreter.model, last, interpreter.invariants[recording.name]).value
+    if recording.claim == "deadlock":
+        return not any(True for _ in interpreter.steps(last))
+    return _has_no_meaning(interpreter, recording, last)
+
+
+def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
+    """Whether the failing instance, or without one some predicate, cannot be evaluated in a state."""
+    try:
+        if recording.failing is not None:
+            label = label_of(interpreter, recording.failing, "the failing instance")
+            if label in interpreter.labels:
+                interpreter.step(last, interpreter.labels.index(label))
+            return False
+        for predicates in (interpreter.constraints, interpreter.invariants, interpreter.goals, interpreter.bounds):
+            interpreter.true(last, predicates)
+    except EvaluationError:
+        return True
+    return False
+
+
+def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
+    if refusal.state == 1:
+        return refusal.what
+    where = f"state {refusal.state} of {outcome.trace.length}"
+    action = "" if refusal.label is None else f" by {label_text(refusal.label)}"
+    return f"{where} cannot follow state {refusal.state - 1}{action}: {refusal.what}"
+
+
+def _reasons(refusal: Refusal) -> list[str]:
+    """Where it is said, what is read there, and what differs."""
+    lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
+    rows = list(refusal.values)
+    if refusal.where is not None and not rows:
+        lines = [f"  at {refusal.where}"]
+    differing = [(path, f"the model: {allowed}", f"the trace: {found}") for path, allowed, found in refusal.differs]
+    return [*lines, *columns(rows, "     "), *columns(differing, "     ")]
+
+
+def _refusal_json(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "state": refusal.state,
+        "action": refusal.label and refusal.label.action,
+        "parameters": refusal.label and refusal.label.to_json(),
+        "what": refusal.what,
+        "where": refusal.where,
+        "values": dict(refusal.values),
+        "differs": [{"path": path, "model": a, "trace": b} for path, a, b in refusal.differs],
+    }

@@ -1,0 +1,211 @@
+"""Bad input ends in the documented exit code and one clear line, never in a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checker.library import model_names
+from tests.cli.running import HEAD, Outcome, counter, mistaken, run
+
+ACTS = '"""Acts."""\n'
+BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
+COMPARE = "compare brokers with == and !=, or keep what is ordered in a number beside them"
+SHIPPED = ", ".join(model_names())
+
+
+def said(outcome: Outcome, code: int) -> str:
+    """The one line that a failed command says."""
+    assert outcome.out == ""
+    assert outcome.code == code
+    assert outcome.err.startswith("isrcheck: ")
+    assert outcome.err.count("\n") == 1
+    return outcome.err.removeprefix("isrcheck: ").removesuffix("\n")
+
+
+MISTAKES = {
+    "branching on state": (
+        "if s.x > 1:\n    s.x = 0",
+        f"mine.py:16: a condition on the state decides a branch: x > 1; {BRANCH}",
+    ),
+    "reading after assigning": (
+        "s.x = 1\ns.require(s.x == 1)",
+        "mine.py:17: x is read after it was assigned; "
+        "every read is of the state before the action: read it into a name first",
+    ),
+    "assigning twice": (
+        "s.x = 1\ns.x = 2",
+        "mine.py:17: x is assigned twice; "
+        "assign it once, with when(condition, a, b) where the value depends on the state",
+    ),
+    "unknown variable": (
+        "s.require(s.y == 1)",
+        "mine.py:16: the state has no variable 'y'; known: leader, log, of, x",
+    ),
+    "unknown variable with a near one": (
+        "s.lag = 1",
+        "mine.py:16: the state has no variable 'lag'; did you mean log? known: leader, log, of, x",
+    ),
+    "value outside its domain": (
+        "s.x = 7",
+        "mine.py:16: 7 is outside its domain; keep it a number from 0 to 3",
+    ),
+    "ordering brokers": (
+        "s.require(s.leader < self.brokers[0])",
+        f"mine.py:16: brokers have no order and no arithmetic: leader; {COMPARE}",
+    ),
+    "index out of range": (
+        "s.of[3] = 1",
+        "mine.py:16: 3 is outside its domain; keep it a number from 1 to 2",
+    ),
+    "no effect": (
+        "s.require(s.x == 1)",
+        "mine.py:13: action act has no effect; assign something, or take it away",
+    ),
+    "an exception of Python": (
+        "s.x = foo",
+        "mine.py:16: NameError: name 'foo' is not defined; correct the model",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_an_action_is_named_with_its_line(tmp_path: Path, mistake: str, engine: str) -> None:
+    body, message = MISTAKES[mistake]
+    assert said(run("check", mistaken(tmp_path, ACTS + body), "--engine", engine), 150) == message
+
+
+def test_an_action_without_docstring_is_refused(tmp_path: Path) -> None:
+    outcome = run("check", mistaken(tmp_path, "s.x = 1"))
+    assert said(outcome, 150) == "mine.py:13: action act has no docstring; say in a sentence what happens"
+
+
+OTHER = HEAD.split("\n\n\n")[1].replace("Mine", "Other")
+FILES = {
+    "SyntaxError": ("class Mine(:\n", "mine.py:1: invalid syntax; correct the syntax"),
+    "import error": (
+        "import nowhere\n",
+        "mine.py:1: ModuleNotFoundError: No module named 'nowhere'; correct the model",
+    ),
+    "no model": ("x = 1\n", "mine.py: there is no model in this file; write a subclass of model.language.Model"),
+    "several models": (HEAD + OTHER, "mine.py has several models; name one: mine.py:Mine"),
+    "no action": (HEAD, "model mine has no action; mark a method with @action"),
+    "exit": ("exit()\n", "the model's file ends the program (SystemExit); take that away"),
+}
+
+
+@pytest.mark.parametrize("mistake", FILES)
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, mistake: str) -> None:
+    text, message = FILES[mistake]
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    assert said(run("check", path), 150) == message
+
+
+def test_a_class_that_a_file_does_not_have_is_named(tmp_path: Path) -> None:
+    outcome = run("check", f"{counter(tmp_path)}:Conter")
+    assert said(outcome, 150) == "counter.py has no model 'Conter'; did you mean Counter? known: Counter"
+
+
+def test_a_file_that_cannot_be_read_is_input_that_failed(tmp_path: Path) -> None:
+    assert said(run("check", tmp_path / "absent.py"), 153) == f"{tmp_path}/absent.py: No such file or directory"
+
+
+@pytest.mark.parametrize("command", ["check", "models"])
+def test_an_unknown_model_is_answered_with_the_nearest(command: str) -> None:
+    assert said(run(command, "kip-102"), 150) == (
+        "there is no model 'kip-102'; did you mean kip-101 or kip-320 or kip-279? "
+        f"known: {SHIPPED}; or name a file: my_model.py"
+    )
+
+
+NAMES = {
+    "setting": (
+        ("-s", "tpo=3"),
+        "model counter has no setting 'tpo'; did you mean top? known: brokers_, least, top, wraps",
+    ),
+    "above": (("-s", "top=10"), "setting top is a whole number from 1 to 9, not 10"),
+    "below": (("-s", "top=0"), "setting top is a whole number from 1 to 9, not 0"),
+    "not a number": (("-s", "top=x"), "setting top is a whole number from 1 to 9, not 'x'"),
+    "empty": (("-s", "top="), "setting top is a whole number from 1 to 9, not ''"),
+    "fraction": (("-s", "top=2.0"), "setting top is a whole number from 1 to 9, not '2.0'"),
+    "not a truth": (("-s", "wraps=1"), "setting wraps is true or false, not '1'"),
+    "invariant": (
+        ("--invariant", "is-smal"),
+        "model counter has no invariant 'is-smal'; did you mean is-small? known: half, is-small",
+    ),
+    "invariant of others": (
+        ("--invariant", "weak-isr"),
+        "invariant weak-isr needs variables that model counter does not have: log, replica",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_and_values_that_a_model_does_not_have(tmp_path: Path, case: str) -> None:
+    options, message = NAMES[case]
+    path = tmp_path / "out.json"
+    assert said(run("check", counter(tmp_path), *options, "--json", path), 150) == message
+    written = json.loads(path.read_text())
+    assert (written["verdict"], written["exit_code"], written["reason"]) == ("incomplete", 150, message)
+
+
+USAGE = {
+    "no equals sign": (("-s", "top"), "Invalid value for '-s': 'top' is not NAME=VALUE"),
+    "twice": (("-s", "top=3", "-s", "top=4"), "Invalid value for '-s': top is given more than once"),
+    "engine": (("--engine", "spin"), "Invalid value for '--engine': 'spin' is not one of 'local', 'reference'."),
+    "size": (
+        ("--max-memory", "much"),
+        "Invalid value for '--max-memory': 'much' is not a size; write 512MB, 2GiB or 1e9",
+    ),
+    "no size": (("--max-memory", "0"), "Invalid value for '--max-memory': '0' is not a size; write 512MB, 2GiB or 1e9"),
+    "seconds": (
+        ("--max-seconds", "nan"),
+        "Invalid value for '--max-seconds': 'nan' is not a number of seconds above 0",
+    ),
+    "states": (("--max-states", "0"), "Invalid value for '--max-states': 0 is not in the range x>=1."),
+    "same file": (("--json", "-", "--itf", "-"), "--json and --itf name the same file"),
+}
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_a_command_line_that_does_not_parse_exits_2(tmp_path: Path, case: str) -> None:
+    options, message = USAGE[case]
+    outcome = run("check", counter(tmp_path), *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1] == f"Error: {message}"
+
+
+UNWRITABLE = {
+    "no folder": ("absent/out", "No such file or directory"),
+    "a folder": (".", "it is a directory"),
+    "below a file": ("counter.py/out", "Not a directory"),
+}
+
+
+@pytest.mark.parametrize("option", ["--json", "--itf"])
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_an_unwritable_path_is_refused_before_the_search(tmp_path: Path, case: str, option: str) -> None:
+    name, words = UNWRITABLE[case]
+    target = tmp_path / name
+    outcome = run("check", counter(tmp_path), option, target)
+    message = f"cannot write {target}: {words}; name a file in a folder that you can write"
+    assert said(outcome, 153) == message
+
+
+def test_an_unwritable_itf_is_told_in_the_json(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    message = said(run("check", counter(tmp_path), "--json", path, "--itf", tmp_path), 153)
+    assert json.loads(path.read_text())["reason"] == message
+
+
+def test_a_memory_limit_too_small_to_start_is_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    message = said(run("check", counter(tmp_path), "--max-memory", "1kB", "--json", path), 152)
+    words = message.split()
+    assert int(words[3]) > 1000
+    assert message == f"a search needs {words[3]} bytes of memory to begin; the limit is 1000 (--max-memory)"
+    assert json.loads(path.read_text())["exit_code"] == 152

@@ -1,0 +1,77 @@
+"""Output files are whole or untouched; `-` is standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from checker.cli import output
+from checker.cli.failures import Failure
+from checker.cli.options import size_of
+from tests.cli.running import counter, run
+
+
+def test_json_on_standard_output_sends_the_report_to_standard_error(tmp_path: Path) -> None:
+    outcome = run("check", counter(tmp_path), "--json", "-", "--engine", "reference")
+    assert json.loads(outcome.out)["distinct"] == 4
+    assert outcome.err.startswith("HOLDS  counter: is-small; all of 4 states, depth 4\n")
+
+
+def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "r.json"
+    output.require_writable(str(target))
+    assert list(tmp_path.iterdir()) == []
+    output.write_json(str(target), {"a": 1})
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_text() == '{\n "a": 1\n}\n'
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_keeps_its_own(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        output.write_json(str(tmp_path / "new"), 1)
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "new").chmod(0o604)
+    output.write_json(str(tmp_path / "new"), 2)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o604
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    output.write_json(str(tmp_path / "link"), 1)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "1\n"
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "r.json"
+    target.write_text("old")
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(Failure) as failure:
+        output.write_json(str(target), 1)
+    assert failure.value.code == 153
+    assert [x.read_text() for x in tmp_path.iterdir()] == ["old"]
+
+
+def test_without_a_counterexample_no_itf_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "t.itf.json"
+    outcome = run("check", counter(tmp_path), "--itf", target, "--quiet", "--engine", "reference")
+    assert outcome.err == f"isrcheck: there is no counterexample; {target} is not written\n"
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("1", 1), ("1e9", 10**9), ("512MB", 512 * 10**6), ("2GiB", 2**31), ("1.5k", 1536), ("1 TiB", 2**40), ("7B", 7)],
+)
+def test_sizes(text: str, count: int) -> None:
+    assert size_of(text) == count

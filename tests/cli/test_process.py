@@ -1,0 +1,147 @@
+"""The command as a process of its own: start, signals, pipes, terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.running import counter, mistaken
+
+ISRCHECK = [sys.executable, "-m", "checker.cli"]
+ROOT = Path(__file__).parents[2]
+LONG = ["kip-101", "--engine", "reference"]
+"""A check that takes many seconds, and reports from the first on."""
+
+
+def isrcheck(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*ISRCHECK, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Top-level packages that a command imports."""
+    code = f"import sys; from checker.cli import main; main({list(arguments)!r}, standalone_mode=False)"
+    code += "; print(*{m.partition('.')[0] for m in sys.modules}, file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(run.stderr.split())
+
+
+def test_help_and_models_import_no_engine() -> None:
+    heavy = {"numpy", "numba", "llvmlite", "rich", "psutil", "jsonschema"}
+    assert loaded("--help") & heavy == set()
+    assert loaded("models") & heavy == set()
+
+
+def test_help_and_models_start_fast() -> None:
+    for arguments in (["--help"], ["models"]):
+        times = []
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            isrcheck(*arguments)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        # Processor time, and the least of several: what else runs on the machine should not matter.
+        assert min(times) < 0.3, arguments
+
+
+def test_a_violation(tmp_path: Path) -> None:
+    done = isrcheck("check", counter(tmp_path), "-s", "least=2", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (12, "VIOLATED  counter: is-small in 3 states\n", "")
+
+
+def test_a_mistake_and_a_bug_end_without_a_traceback_unless_it_is_asked_for(tmp_path: Path) -> None:
+    done = isrcheck("check", mistaken(tmp_path, '"""Acts."""\ns.x = 7'))
+    assert done.returncode == 150
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in isrcheck("check", tmp_path / "mine.py", ISRCHECK_DEBUG="1").stderr
+
+
+def test_an_interrupt_ends_the_search_and_reports_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    process = subprocess.Popen(
+        [*ISRCHECK, "check", *LONG, "--json", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stderr is not None
+    while "searching: level" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    data = json.loads(path.read_text())
+    assert (data["exit_code"], data["verdict"], data["reason"]) == (130, "incomplete", "interrupted")
+    assert out.startswith("INCOMPLETE  kip-101: interrupted; no violation in ")
+
+
+def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*ISRCHECK, "check", str(counter(tmp_path)), "--json", str(tmp_path / "r.json")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    assert process.wait() == 153
+    process.stderr.close()
+    data = json.loads((tmp_path / "r.json").read_text())
+    assert (data["exit_code"], data["verdict"], data["distinct"]) == (153, "holds", 4)
+    assert data["reason"] == "the report cannot be printed: Broken pipe"
+
+
+def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [*ISRCHECK, "check", str(counter(tmp_path)), "--json", str(tmp_path / "r.json")]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (
+        153,
+        "isrcheck: the report cannot be printed: No space left on device\n",
+    )
+    assert json.loads((tmp_path / "r.json").read_text())["exit_code"] == 153
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> bytes:
+    """What a command writes to a terminal."""
+    leader, follower = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm", **environment}
+    process = subprocess.Popen([*ISRCHECK, *arguments], stdout=follower, stderr=follower, cwd=ROOT, env=environ)
+    os.close(follower)
+    written = b""
+    while True:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(leader)
+    process.wait()
+    return written
+
+
+def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path: Path) -> None:
+    path = str(counter(tmp_path))
+    os.environ.pop("NO_COLOR", None)
+    assert b"\x1b[32mHOLDS\x1b[0m" in on_a_terminal("check", path)
+    assert b"\x1b[3" not in on_a_terminal("check", path, NO_COLOR="1")
+    long = on_a_terminal("check", *LONG, "--max-seconds", "2", NO_COLOR="1")
+    assert b"searching: level" in long

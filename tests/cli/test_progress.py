@@ -1,0 +1,49 @@
+"""Progress goes to standard error: plain lines now and then, a live line on a terminal, nothing where it is quick."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from checker.cli.progress import Watcher, counts
+from checker.exploration import Progress
+
+LOOK = Progress(
+    level=7, distinct=3_000_000, generated=9_000_000, frontier=500, expanded=20, memory=3 * 2**20, seconds=2.0
+)
+WORDS = "level 7, 3,000,000 distinct (1,500,000/s), 9,000,000 generated (4,500,000/s), frontier 20 of 500, 3.0 MiB"
+
+
+def test_counts_and_rates() -> None:
+    assert counts(LOOK) == WORDS
+
+
+def test_plain_lines_tell_the_stage_then_the_counts() -> None:
+    stream = io.StringIO()
+    with Watcher(stream, interval=0.05) as watcher:
+        watcher.stage("compile")
+        time.sleep(0.12)
+        watcher.report(LOOK)
+        time.sleep(0.1)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "0 s  compiling"
+    assert lines[-1] == f"0 s  searching: {WORDS}"
+    assert 2 <= len(lines) <= 5
+
+
+def test_nothing_is_said_of_what_is_quick_or_quiet() -> None:
+    stream = io.StringIO()
+    with Watcher(stream, interval=0.5) as watcher:
+        watcher.report(LOOK)
+    with Watcher(stream, interval=0.01, quiet=True) as watcher:
+        watcher.report(LOOK)
+        time.sleep(0.05)
+    assert stream.getvalue() == ""
+
+
+def test_a_stream_that_is_closed_does_not_end_the_check() -> None:
+    stream = io.StringIO()
+    with Watcher(stream, interval=0.01) as watcher:
+        stream.close()
+        time.sleep(0.05)
+        watcher.report(LOOK)

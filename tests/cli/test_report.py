@@ -1,0 +1,142 @@
+"""The report of a check, byte for byte, for a search that violates, one that holds and one that does not finish."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.checking import check
+from checker.exploration import Limits
+from checker.reports.layout import Ink
+from checker.reports.text import report, verdict_line
+from checker.reports.values import data_text, text_of
+from checker.results import Result
+from model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
+from model.language.domains import resolved
+from tests.cli.running import counter, mistaken
+from tests.traces.recorded import shelf
+
+COST = """
+Cost
+  time         search 1.50 s
+  peak memory  1.0 MiB
+  states       2.0 KiB, {bytes} bytes a state
+  speed        {speed} states/s
+"""
+
+
+def told(result: Result) -> str:
+    """The report, with costs that do not change from run to run and that are left away."""
+    result.seconds, result.peak_rss_bytes, result.store_bytes = {"search": 1.5}, 2**20, 2048
+    costs = COST.format(bytes=round(2048 / result.distinct), speed=round(result.distinct / 1.5))
+    text = report(result)
+    assert costs in text
+    return text.replace(costs, "")
+
+
+def counted(folder: Path, **options: object) -> Result:
+    settings = options.pop("settings", {})
+    return check(str(counter(folder)), settings, engine="reference", **options)  # type: ignore[arg-type]
+
+
+def test_a_violation(tmp_path: Path) -> None:
+    result = check(str(shelf(tmp_path)), {"high": 2}, engine="reference", limits=Limits())
+    assert told(result) == (Path(__file__).parent / "violated.txt").read_text()
+
+
+def test_a_search_that_holds(tmp_path: Path) -> None:
+    assert told(counted(tmp_path, deadlock=True)) == (Path(__file__).parent / "holds.txt").read_text()
+
+
+def test_a_search_that_does_not_finish(tmp_path: Path) -> None:
+    result = counted(tmp_path, settings={"top": 9}, limits=Limits(states=5))
+    result.partial = {"level": 7, "distinct": 1, "generated": 2}
+    assert told(result) == (Path(__file__).parent / "incomplete.txt").read_text()
+
+
+def test_an_evaluation_error(tmp_path: Path) -> None:
+    result = check(str(mistaken(tmp_path, '"""Acts."""\ns.x = s.x + 1')), engine="reference")
+    assert told(result) == (Path(__file__).parent / "evaluation.txt").read_text()
+
+
+def test_vacuity_is_named_in_the_verdict_where_it_is_a_failure(tmp_path: Path) -> None:
+    result = counted(tmp_path, settings={"wraps": False}, fail_on_vacuity=True)
+    assert verdict_line(result) == (
+        "HOLDS  counter: is-small; all of 4 states, depth 4; vacuous, never seen: action start-again, goal is-seven"
+    )
+
+
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_nothing_is_called_holding_or_ok_before_the_search_is_done(tmp_path: Path, states: int) -> None:
+    text = report(counted(tmp_path, limits=Limits(states=states), deadlock=True))
+    assert re.search(r"\bhold|\bok\b", text, re.IGNORECASE) is None
+
+
+def test_colour_adds_nothing_but_colour(tmp_path: Path) -> None:
+    result = counted(tmp_path, settings={"least": 2})
+    coloured = report(result, Ink(True))
+    assert coloured.startswith("\x1b[31mVIOLATED\x1b[0m  counter")
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == report(result)
+
+
+VALUES = [
+    (flag, True, "true"),
+    (number(-1, 3), -1, "-1"),
+    (enum("a", "b"), "b", "b"),
+    (optional(broker), None, "none"),
+    (broker, 1, "1"),
+    (set_of(broker), frozenset(), "{}"),
+    (set_of(broker), frozenset({1, 0}), "{0, 1}"),
+    (record(id=number(0, 3), epoch=number(0, 3)), (0, 1), "(id 0, epoch 1)"),
+    (sequence(record(id=number(0, 3)), 2), ((2,), (3,)), "[0: (id 2), 1: (id 3)]"),
+    (messages(record(to=broker)), frozenset({(1,), (0,)}), "{(to 0), (to 1)}"),
+    (per(number(1, 2), flag), (True, False), "<1: true, 2: false>"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(VALUES)))
+def test_values_as_people_read_them(case: int) -> None:
+    domain, value, text = VALUES[case]
+    assert text_of(resolved(domain, 2), value) == text
+
+
+def test_what_an_invariant_reads_is_rendered_by_its_domain() -> None:
+    domain = resolved(per(broker, record(isr=set_of(broker), log=sequence(number(0, 3), 2))), 2)
+    variables = [("replica", domain)]
+    assert data_text(variables, "replica[1].isr", [0, 1]) == "{0, 1}"
+    assert data_text(variables, "replica[0].log", [3]) == "[0: 3]"
+    assert data_text(variables, "elsewhere", [3]) == "[3]"
+
+
+TABLE = '''\
+from model.language import Model, action, enum, flag, for_all, invariant, number, per
+
+
+class Table(Model):
+    """A table with an index that does not count from zero."""
+
+    invariants = ("is-low",)
+
+    def variables(self):
+        return {"table": per(enum("red", "green"), number(0, 3)), "lit": per(number(3, 5), flag)}
+
+    @action(colour=enum("red", "green"), actor="someone")
+    def up(self, s, colour):
+        """One more, and a light."""
+        s.require(s.table[colour] < 3)
+        s.table[colour] += 1
+        s.lit[4] = True
+
+    @invariant
+    def is_low(self, s):
+        """What is lit is low."""
+        return for_all(lambda colour: (s.table[colour] < 2) | ~s.lit[4], colour=["red", "green"])
+'''
+
+
+def test_indices_are_named_by_their_values(tmp_path: Path) -> None:
+    (tmp_path / "table.py").write_text(TABLE)
+    text = report(check(str(tmp_path / "table.py"), engine="reference"))
+    assert text.splitlines()[-3:] == ["  for colour red, where", "     table[red]  2", "     lit[4]      true"]

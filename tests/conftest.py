@@ -1,0 +1,18 @@
+"""Settings shared by all tests: outside tools, and how long hypothesis searches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test whose outside tool is absent; fails it where ISRCHECK_REQUIRE names the tool."""
+    for marker in item.iter_markers("needs"):
+        (tool,) = marker.args
+        if shutil.which(tool) is None:
+            if tool in os.environ.get("ISRCHECK_REQUIRE", "").split(","):
+                pytest.fail(f"{tool} is required (ISRCHECK_REQUIRE) and not installed")
+            pytest.skip(f"{tool} is not installed")

@@ -1,0 +1,101 @@
+"""Who may import whom: `model` <- `invariants` <- `checker`, and what is imported only where it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(p for package in ("model", "invariants", "checker") for p in (ROOT / package).rglob("*.py"))
+OURS = {"model", "invariants", "checker"}
+MAY_IMPORT = {"model": {"model"}, "invariants": {"model", "invariants"}, "checker": OURS}
+HOMES = {
+    "numba": ("checker/engines/local",),
+    "llvmlite": ("checker/kernel", "checker/engines/local"),
+    "pyspark": ("checker/engines/spark",),
+    "z3": ("checker/engines/symbolic",),
+    "rich": ("checker/cli",),
+    "click": ("checker/cli",),
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The dotted names that a file imports, wherever in the file."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def under(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    for name in imported(path):
+        top = name.partition(".")[0]
+        assert top not in OURS or top in MAY_IMPORT[package], f"{package} must not import {name}"
+        homes = HOMES.get(top, (".",))
+        assert any(path.is_relative_to(ROOT / home) for home in homes), f"{name} belongs into {homes}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other(path: Path) -> None:
+    relative = path.relative_to(ROOT)
+    names = imported(path)
+    if relative.is_relative_to("model/language"):
+        assert not [n for n in names if n.startswith("model.") and not under(n, "model.language")]
+    engines = [e for e in ("local", "spark", "symbolic", "reference") if f"engines/{e}" in str(relative)]
+    for engine in engines:
+        others = {"local", "spark", "symbolic", "reference"} - {engine}
+        assert not [n for n in names for other in others if under(n, f"checker.engines.{other}")]
+        assert not [n for n in names if under(n, "model.published") or under(n, "invariants")]
+
+
+def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
+    names = imported(ROOT / "model/language/concrete.py")
+    assert not [n for n in names if under(n, "model.language.symbolic") or under(n, "model.language.expressions")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
+    calls = {
+        n.func.id
+        for n in ast.walk(ast.parse(path.read_text()))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    assert not calls & {"eval", "exec", "compile"}
+    assert not {n.partition(".")[0] for n in imported(path)} & {"pickle", "marshal", "shelve"}
+
+
+def test_help_and_lists_load_no_engine() -> None:
+    heavy = "numba", "llvmlite", "pyspark", "z3", "numpy", "rich"
+    code = f"""
+import sys
+from checker.cli import main
+try:
+    main(["models"])
+except SystemExit:
+    pass
+print(sorted(set({heavy}) & set(sys.modules)))
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert out.splitlines()[-1] == "[]"
+    assert any(line.startswith("kip-320 ") for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "module", ["model.language", "invariants.isr", "checker", "checker.checking", "checker.library"]
+)
+def test_every_entry_point_imports_in_a_fresh_process(module: str) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", f"import {module}"], cwd=ROOT, check=True)

@@ -1,0 +1,53 @@
+"""What the documents show is what happens: their commands are run, their example is checked."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker import check
+from checker.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))]
+
+
+def shown(page: str) -> list[tuple[str, list[str]]]:
+    """Each `$ isrcheck ...` of a page with the lines of output shown below it."""
+    text = (ROOT / page).read_text()
+    found = []
+    for block in re.findall(r"^```(?:text|console)\n(.*?)^```", text, re.S | re.M):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, *lines = part.splitlines()
+            found.append((command, [line for line in lines if line.strip()]))
+    return found
+
+
+EXAMPLES = [(page, command, lines) for page in PAGES for command, lines in shown(page)]
+
+
+@pytest.mark.parametrize(("page", "command", "lines"), EXAMPLES, ids=[f"{p} {c}" for p, c, _ in EXAMPLES])
+def test_a_page_shows_real_output(page: str, command: str, lines: list[str]) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "isrcheck"
+    output = iter(CliRunner().invoke(main, arguments).output.splitlines())
+    for line in lines:
+        # `[...]` stands for lines left out; what is shown stands there in this order.
+        assert line.strip() == "[...]" or line in output, f"{line!r} is not in the output, or not in this place"
+
+
+def test_there_are_examples() -> None:
+    assert {page for page, _, _ in EXAMPLES} == set(PAGES)
+
+
+def test_the_example_of_the_language_page_is_a_model(tmp_path: Path) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/language.md").read_text(), re.S | re.M)
+    (tmp_path / "lock.py").write_text(code)
+    result = check(str(tmp_path / "lock.py"))
+    # One of two brokers takes the lock for good: the free lock, and one state for each holder.
+    assert (result.verdict, result.distinct, result.goals_never_reached) == ("holds", 3, [])
+    assert result.bounds == {}
