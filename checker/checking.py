@@ -66,7 +66,7 @@ def check(
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         found, levels, labels = _search(engine, interpreter, system, question)
         tell("counterexample")
-        judge = Judge(loaded.name, interpreter, found, levels, labels)
+        judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
         result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin

@@ -19,10 +19,15 @@ DEADLOCK: Final = "No instance of any action is enabled."
 
 @dataclass
 class Judge:
-    """Makes verdicts and traces of what an engine found."""
+    """Makes verdicts and traces of what an engine found.
+
+    `absent` names the actions without an instance at the model's settings; `numbers` maps the engine's instances to
+    the interpreter's.
+    """
 
     name: str
     interpreter: Interpreter
+    absent: frozenset[str]
     found: Exploration
     levels: Levels
     numbers: list[int]
@@ -48,7 +53,8 @@ class Judge:
             left=sum(found.levels[len(found.generated) :]),
             findings=findings,
             bounds={name: name in found.bounds for name in self.interpreter.bounds},
-            actions_never_fired=[name for name, n in actions.items() if not any(n)],
+            actions_never_fired=[name for name, n in actions.items() if not any(n) and name not in self.absent],
+            actions_without_instance=sorted(self.absent),
             goals=list(self.interpreter.goals),
             goals_never_reached=[name for name in self.interpreter.goals if name not in found.goals],
             deadlock=stuck,

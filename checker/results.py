@@ -126,6 +126,7 @@ class Result:
 
     `left` counts the states that were found and not expanded; `generated` maps each action to its enabled instances,
     level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
+    `actions_without_instance` are switched off by the settings: that they never fired says nothing.
     `reason` says in words why a run is incomplete, and names the limit.
     """
 
@@ -144,6 +145,7 @@ class Result:
     bounds: dict[str, bool]
     actions_never_fired: list[str]
     goals_never_reached: list[str]
+    actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     deadlock: Finding | None = None
     evaluation: EvaluationFailure | None = None
@@ -197,6 +199,7 @@ class Result:
             "bounds_hit": [name for name, hit in self.bounds.items() if hit],
             "vacuity": {
                 "actions_never_fired": self.actions_never_fired,
+                "actions_without_instance": self.actions_without_instance,
                 "goals_never_reached": self.goals_never_reached,
             },
             "invariants": {name: finding.to_json() for name, finding in self.findings.items()},

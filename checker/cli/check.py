@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import Failure, failure_of, os_words
 from checker.cli.options import seconds_of, settings_of, settings_option, size_of
 from checker.cli.output import STDOUT, require_writable, write_json
@@ -16,13 +17,15 @@ from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.results import Result
+    from checker.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)
 class Question:
     """What the command line asks."""
 
-    model: str
+    model: str | None
+    scenario: str | None
     settings: dict[str, str]
     invariants: tuple[str, ...]
     engine: str
@@ -38,7 +41,8 @@ class Question:
 
 
 @click.command("check", short_help="Explores a model and reports.")
-@click.argument("model")
+@click.argument("model", required=False)
+@click.option("--scenario", metavar="NAME", help="Check a scenario: a name in ./counterexamples, or a folder.")
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option("--engine", type=click.Choice(["local", "reference"]), default="local", show_default=True)
@@ -54,51 +58,85 @@ class Question:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 def command(**options: Any) -> None:
-    """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold."""
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
+
+    With --scenario the scenario says what is checked; -s changes its settings.
+    """
     question = Question(**options)
+    _require_one_question(question)
     if question.json is not None and question.json == question.itf:
         raise click.UsageError("--json and --itf name the same file")
+    scenario = None
     try:
-        result = _answer(question)
+        scenario = _scenario(question)
+        result = _answer(question, scenario)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None and question.json is not None:
             _write_failure(question, failure)
         raise
-    _deliver(question, result)
+    _deliver(question, result, scenario)
 
 
-def _answer(question: Question) -> Result:
+def _require_one_question(question: Question) -> None:
+    if question.scenario is None and question.model is None:
+        raise click.UsageError("Missing argument 'MODEL', or --scenario.")
+    options = {
+        "MODEL": question.model,
+        "--invariant": question.invariants,
+        "--continue": question.keep_going,
+        "--deadlock": question.deadlock,
+    }
+    given = [name for name, value in options.items() if value]
+    if question.scenario is not None and given:
+        raise click.UsageError(f"--scenario says itself what is checked; take {', '.join(given)} away")
+
+
+def _scenario(question: Question) -> Scenario | None:
+    if question.scenario is None:
+        return None
+    from checker.scenarios.collection import one
+
+    return one(question.scenario)
+
+
+def _answer(question: Question, scenario: Scenario | None) -> Result:
     """Looks for mistakes in the question first, then searches."""
     require_writable(question.json)
     require_writable(question.itf)
     from checker.library import blaming, load_model_class
 
-    loaded = load_model_class(question.model)
+    loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     settings = settings_of(loaded.cls, loaded.name, question.settings)
+    invariants = question.invariants or None
+    if scenario is not None:
+        settings, invariants = {**scenario.settings, **settings}, scenario.invariants
     with blaming(loaded.origin):
-        loaded.chosen(question.invariants or None)
+        loaded.chosen(invariants)
         loaded.cls(**settings)
     from checker.checking import check
     from checker.cli.progress import Watcher
     from checker.exploration import Limits
 
     with Watcher(quiet=question.quiet) as watcher:
-        return check(
+        result = check(
             loaded,
             settings,
-            invariants=question.invariants or None,
+            invariants=invariants,
             engine=question.engine,
-            keep_going=question.keep_going,
-            deadlock=question.deadlock,
+            keep_going=question.keep_going if scenario is None else scenario.keep_going,
+            deadlock=question.deadlock if scenario is None else scenario.deadlock,
             limits=Limits(question.max_states, question.max_seconds, question.max_memory),
             fail_on_vacuity=question.fail_on_vacuity,
             report=watcher.report,
             stage=watcher.stage,
         )
+    if scenario is not None:
+        settle(scenario, question.settings, result)
+    return result
 
 
-def _deliver(question: Question, result: Result) -> None:
+def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files: neither keeps the other from being tried."""
     from checker.reports.layout import Ink
     from checker.reports.text import report, verdict_line
@@ -106,6 +144,9 @@ def _deliver(question: Question, result: Result) -> None:
     to_stderr = STDOUT in (question.json, question.itf)
     ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
     text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+    if scenario is not None:
+        lines = expectation_lines(scenario, question.settings, result, ink)
+        text += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
     unprinted: Exception | None = None
     try:
         click.echo(text, nl=False, err=to_stderr, color=ink.colour)
@@ -158,7 +199,14 @@ def _write_failure(question: Question, failure: Failure) -> None:
     assert question.json is not None
     try:
         write_json(
-            question.json, unanswered(question.model, question.settings, question.engine, failure.message, failure.code)
+            question.json,
+            unanswered(
+                question.model or question.scenario or "",
+                question.settings,
+                question.engine,
+                failure.message,
+                failure.code,
+            ),
         )
     except Failure:
         return

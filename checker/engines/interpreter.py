@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from model.language.concrete import State, holds, run
+from model.language.concrete import State, holds, leaves_of, run
 from model.language.errors import EvaluationError
 from model.language.model import Action, Model, as_parameter
 from model.language.system import Label, actor_of
@@ -78,4 +78,4 @@ class Interpreter:
 
     def leaves(self, state: State) -> tuple[int, ...]:
         """The integers of a state, by which states are ordered."""
-        return tuple(x for d, value in zip(self.model.domains.values(), state, strict=True) for x in d.encode(value))
+        return leaves_of(self.model, state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from checker.reports.layout import PLAIN, Ink, columns
 from checker.reports.values import data_text, differences, label_text, parts
 from checker.results import EvaluationFailure, Finding, Instance, Step, Trace
@@ -10,13 +12,16 @@ from model.language.system import shown
 INNER = "     "
 
 
-def finding_text(name: str, finding: Finding, ink: Ink = PLAIN) -> list[str]:
-    """The trace of a violation, in lines."""
-    assert finding.trace is not None
-    title = ink("head", f"Counterexample: {name}") + ("" if finding.canonical else " (not canonical)")
-    lines = [title, *trace_text(finding.trace, ink), "", *_last_state(finding.trace, ink), ""]
-    lines += [f"{ink('bad', name)} is false there: {finding.sentence}"]
-    return lines + _why(finding.instance, finding.trace)
+def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN) -> list[str]:
+    """One trace, and what is false at its end: one or more invariants, in lines."""
+    first = violations[0][1]
+    assert first.trace is not None
+    title = ink("head", f"Counterexample: {', '.join(name for name, _ in violations)}")
+    lines = [title + ("" if first.canonical else " (not canonical)"), *trace_text(first.trace, ink)]
+    lines += ["", *_last_state(first.trace, ink)]
+    for name, finding in violations:
+        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}", *_why(finding.instance, first.trace)]
+    return lines
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN) -> list[str]:

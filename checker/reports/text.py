@@ -5,7 +5,7 @@ Its lines depend on the result alone, not on the width of a terminal.
 
 from __future__ import annotations
 
-from checker.reports.counterexample import evaluation_text, finding_text
+from checker.reports.counterexample import evaluation_text, violations_text
 from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from checker.results import Exit, Finding, Result
 
@@ -133,7 +133,8 @@ def _search(result: Result, ink: Ink) -> list[str]:
 
 
 def _actions(result: Result, ink: Ink) -> list[str]:
-    rows = [(name, number(sum(levels))) for name, levels in result.generated.items()]
+    absent = result.actions_without_instance
+    rows = [(name, number(sum(levels))) for name, levels in result.generated.items() if name not in absent]
     return [ink("head", "Generated per action"), *columns(rows, right=(1,))] if rows else []
 
 
@@ -142,7 +143,9 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
     lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
     lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
     fired = "every action fired" + (", every goal was reached" if result.goals else "")
-    return [ink("head", "Vacuity"), *columns([line] for line in lines or [fired])]
+    absent = result.actions_without_instance
+    off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
+    return [ink("head", "Vacuity"), *columns([line] for line in [*(lines or [fired]), *off])]
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:
@@ -155,7 +158,15 @@ def _cost(result: Result, ink: Ink) -> list[str]:
 
 
 def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
-    sections = [finding_text(name, finding, ink) for name, finding in _violated(result)]
+    """Each trace once, shortest first, with everything that is false at its end."""
+    by_trace: list[list[tuple[str, Finding]]] = []
+    for name, finding in _violated(result):
+        same = [group for group in by_trace if group[0][1].trace == finding.trace]
+        if same:
+            same[0].append((name, finding))
+        else:
+            by_trace.append([(name, finding)])
+    sections = [violations_text(group, ink) for group in by_trace]
     if result.evaluation is not None:
         sections.append(evaluation_text(result.evaluation, ink))
     return sections

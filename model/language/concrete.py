@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NoReturn
 
-from model.language.brokers import COMPARE, NO_ORDER, BrokerId, NoBroker
+from model.language.brokers import BrokerId, NoBroker
 from model.language.domains import (
     Broker,
     BrokerSet,
@@ -28,7 +28,7 @@ from model.language.domains import (
     Sequence_,
     Value,
 )
-from model.language.errors import BRANCH, EvaluationError, ModelError, caller, mistake, nearest
+from model.language.errors import EvaluationError, ModelError, OfTheState, caller, mistake, nearest
 from model.language.model import Model, as_parameter
 
 State = tuple[Value, ...]
@@ -47,7 +47,7 @@ class Failure:
     where: str
 
 
-class Undefined:
+class Undefined(OfTheState):
     """The result of an operation that means nothing here.
 
     It knows its domain where that is a structure's, and at which path of which state it would be assigned: to assign
@@ -115,14 +115,10 @@ class Undefined:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _spread
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = _spread
 
-    def __bool__(self) -> NoReturn:
-        raise mistake("a condition on the state decides a branch", BRANCH)
-
-    def __hash__(self) -> int:
-        raise mistake("a state expression in a Python set or dict", "write .including(b) and .excluding(b)")
+    __hash__ = OfTheState.__hash__
 
 
-class Plain:
+class Plain(OfTheState):
     """A scalar read from the state."""
 
     __slots__ = ("value", "domain")
@@ -130,11 +126,7 @@ class Plain:
     def __init__(self, value: Any, domain: Domain) -> None:
         self.value, self.domain = value, domain
 
-    def __bool__(self) -> NoReturn:
-        raise mistake("a condition on the state decides a branch", BRANCH)
-
-    def __hash__(self) -> int:
-        raise mistake("a state expression in a Python set or dict", "write .including(b) and .excluding(b)")
+    __hash__ = OfTheState.__hash__
 
     def __eq__(self, other: object) -> Any:
         return other if isinstance(other, Undefined) else flag_of(self.value == plain_value(other))
@@ -142,17 +134,14 @@ class Plain:
     def __ne__(self, other: object) -> Any:
         return other if isinstance(other, Undefined) else flag_of(self.value != plain_value(other))
 
-    def _refused(self, other: object = None) -> NoReturn:
-        raise mistake(f"{NO_ORDER}" if isinstance(self.domain, Broker) else f"not known on {self.domain}", COMPARE)
-
-    _refuse: Any = _refused
-    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    def _operators(self) -> str:
+        return self.domain.operators
 
     def __repr__(self) -> str:
         return repr(self.value)
 
 
-class PlainFlag:
+class PlainFlag(OfTheState):
     """True or false; `why` is the choice of a `for_all` for which it is false, outermost first."""
 
     __slots__ = ("value", "why")
@@ -160,11 +149,10 @@ class PlainFlag:
     def __init__(self, value: bool, why: tuple[dict[str, Any], Callable[[], Any]] | None = None) -> None:
         self.value, self.why = value, why
 
-    def __bool__(self) -> NoReturn:
-        raise mistake("a condition on the state decides a branch", BRANCH)
+    def _operators(self) -> str:
+        return Flag.operators
 
-    def __hash__(self) -> int:
-        raise mistake("a state expression in a Python set or dict", "compare it with ==")
+    __hash__ = OfTheState.__hash__
 
     def __and__(self, other: Any) -> Any:
         if not self.value:
@@ -340,7 +328,7 @@ def only(broker: Any) -> frozenset[int]:
 # --- structures -----------------------------------------------------------------------------------------------------
 
 
-class Part:
+class Part(OfTheState):
     """A structure: its value, and where it is in the state being changed (None: a value of its own)."""
 
     __slots__ = ("_domain", "_value", "_state", "_path")
@@ -376,11 +364,7 @@ class Part:
         same = self == other
         return same if isinstance(same, Undefined) else ~same
 
-    def __hash__(self) -> int:
-        raise mistake("a state expression in a Python set or dict", "compare it with ==, or use messages(domain)")
-
-    def __bool__(self) -> NoReturn:
-        raise mistake("a condition on the state decides a branch", BRANCH)
+    __hash__ = OfTheState.__hash__
 
     def __repr__(self) -> str:
         return repr(self._value)
@@ -447,6 +431,9 @@ class PlainPer(Part):
 class PlainSequence(Part):
     __slots__ = ()
     _domain: Sequence_
+
+    def __getitem__(self, offset: Any) -> NoReturn:
+        raise mistake(f"[{offset!r}] indexes a sequence", "write .at(offset), .first or .last")
 
     @property
     def length(self) -> PlainNumber:
@@ -786,6 +773,11 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
     return flag_of(result) if isinstance(result, bool) else result
+
+
+def leaves_of(model: Model, state: State) -> tuple[int, ...]:
+    """The integers of a state, by which states are ordered."""
+    return tuple(x for d, value in zip(model.domains.values(), state, strict=True) for x in d.encode(value))
 
 
 def initial_states(model: Model) -> list[State]:

@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from model.language.brokers import COMPARE
 from model.language.errors import ModelError, mistake
 from model.language.expressions import Kind
 
@@ -35,6 +36,9 @@ class Scalar:
 @dataclass(frozen=True)
 class Domain:
     """The values of a variable; subclasses say how one is stored, ordered, checked and written as JSON."""
+
+    operators: ClassVar[str] = ""
+    """Of a scalar: what can be done with values of the state."""
 
     def scalars(self) -> list[Scalar]:
         """The leaves of a value, in the order in which they decide which of two values is less."""
@@ -64,10 +68,10 @@ class Domain:
             raise ValueError(f"{data!r} is not {self}")
         return data
 
-    @property
+    @cached_property
     def first(self) -> Value:
         """The least value: what a variable holds at the start unless a model says otherwise."""
-        return next(self.values())
+        return self.decode(iter([s.low for s in self.scalars()]))
 
     @property
     def width(self) -> int:
@@ -77,6 +81,8 @@ class Domain:
 @dataclass(frozen=True)
 class Flag(Domain):
     """False, then true."""
+
+    operators = "combine flags with & | ~, compare them with == and !="
 
     def scalars(self) -> list[Scalar]:
         return [Scalar("", "flag", 0, 1)]
@@ -101,6 +107,7 @@ class Flag(Domain):
 class Number(Domain):
     """The integers low..high, both included."""
 
+    operators = "compute with + - *, compare with == != < <= > >="
     low: int
     high: int
 
@@ -131,6 +138,7 @@ class Number(Domain):
 class Enum(Domain):
     """Named values, in the order written."""
 
+    operators = "compare named values with == and !="
     members: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -160,6 +168,7 @@ class Enum(Domain):
 class Broker(Domain):
     """A broker, or with `optional` first of all None; brokers are a scalarset: equal or not, never less or more."""
 
+    operators = COMPARE
     optional: bool = False
     count: int = 0
 
@@ -188,6 +197,7 @@ class Broker(Domain):
 class BrokerSet(Domain):
     """A set of brokers, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
+    operators = "combine sets with | & -, compare them with == != <= >="
     element: Broker
 
     def scalars(self) -> list[Scalar]:
@@ -400,7 +410,7 @@ class Per(Domain):
         return tuple(self.element.from_json(x) for x in data)
 
     def __str__(self) -> str:
-        return f"for each index {self.element}"
+        return f"a list of {self.count}, each {self.element}"
 
 
 # --- how a model writes them ----------------------------------------------------------------------------------------

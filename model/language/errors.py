@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
 """What to write instead of `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on the state."""
@@ -20,6 +20,10 @@ class ModelError(Exception):
 
 class UnknownName(ModelError):
     """A name or a value that the model does not have."""
+
+
+class NoSuchAttribute(ModelError, AttributeError):
+    """A method or a field that a value of the state does not have; `hasattr` and `getattr` see an `AttributeError`."""
 
 
 class EvaluationError(Exception):
@@ -47,9 +51,71 @@ def mistake(what: str, remedy: str) -> ModelError:
     return ModelError(f"{caller()}: {what}; {remedy}")
 
 
+def not_a_condition(value: object) -> ModelError:
+    """What stands where a condition is needed is none."""
+    if value in (-1, -2) and isinstance(value, int):
+        return mistake(f"{value} is not a condition, it is ~ of a Python bool", "write `not` for what parameters decide")
+    return mistake(f"{value!r} is not a condition", "compare it with something")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown name: the nearest known ones, then all."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
     return f"{guess}known: {', '.join(names) or 'none'}"
+
+
+class OfTheState:
+    """A value that the state decides. While a method is read it has none, so Python must not decide by it."""
+
+    __slots__ = ()
+
+    def _shown(self) -> str:
+        """The end of a message: which value it is, where that can be said."""
+        return ""
+
+    def _operators(self) -> str:
+        """What to write instead of an operator that there is not."""
+        return "assign or compare its parts"
+
+    def _refused(self, other: object = None) -> NoReturn:
+        raise mistake(f"this operator is not known{self._shown()}", self._operators())
+
+    _refuse: Any = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __pos__ = __abs__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        # An attribute error for what Python itself asks for, such as __deepcopy__.
+        known = [n for n in dir(type(self)) if not n.startswith("_")]
+        raise NoSuchAttribute(f"{caller()}: there is no .{name}{self._shown()}; {nearest(name, known)}")
+
+    def __bool__(self) -> NoReturn:
+        raise mistake(f"a condition on the state decides a branch{self._shown()}", BRANCH)
+
+    def __hash__(self) -> int:
+        raise mistake(
+            f"a value of the state in a Python set or dict{self._shown()}",
+            "write .including(b) and .excluding(b) on sets of brokers, .add(...) on messages, or compare with ==",
+        )
+
+    def __contains__(self, other: object) -> NoReturn:
+        raise mistake(f"`in` on the state{self._shown()}", "write .has(...), or some(...) of comparisons")
+
+    def __iter__(self) -> NoReturn:
+        raise mistake(
+            f"a loop over the state{self._shown()}",
+            "loop over self.brokers or a range, and test .has(...) or an offset < .length",
+        )
+
+    def __len__(self) -> NoReturn:
+        raise mistake(f"len() of the state{self._shown()}", "write .length of a sequence, .size of a set of brokers")
+
+    def __index__(self) -> NoReturn:
+        raise mistake(
+            f"a number of the state where Python needs one now{self._shown()}",
+            "loop over all that it can be, and compare with ==",
+        )

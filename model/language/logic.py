@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from model.language.errors import mistake
+from model.language.errors import mistake, not_a_condition
 
 
 def every(conditions: Iterable[Any]) -> Any:
@@ -35,6 +35,8 @@ def when(condition: Any, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`."""
     if isinstance(condition, bool):
         return yes if condition else no
+    if not hasattr(condition, "choose"):
+        raise not_a_condition(condition)
     return condition.choose(yes, no)
 
 

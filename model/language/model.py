@@ -226,6 +226,11 @@ class Model:
                     f"{line_of(type(self).variables)}: variable {name!r}: the name is taken; choose another"
                 )
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__.get("_domains", ()):
+            raise mistake(f"self.{name} is assigned, which is not the state", f"write s.{name}")
+        super().__setattr__(name, value)
+
     def variables(self) -> dict[str, Domain]:
         """Name and domain of every variable."""
         raise NotImplementedError

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from model.language import expressions as e
-from model.language.brokers import COMPARE, NO_ORDER, BrokerId, NoBroker
+from model.language.brokers import BrokerId, NoBroker
 from model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Messages, Number, Per, Record, Sequence_
-from model.language.errors import BRANCH, ModelError, caller, mistake, nearest
+from model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 from model.language.expressions import FALSE, TRUE, Expression
 
 if TYPE_CHECKING:
     from model.language.tracing import SymbolicState
 
 
-class Term:
+class Term(OfTheState):
     """A scalar: `node`, which means something where `defined` holds."""
 
     __slots__ = ("node", "defined", "domain")
@@ -33,14 +33,10 @@ class Term:
         self.defined = defined
         self.domain = domain
 
-    def __bool__(self) -> NoReturn:
-        raise mistake(f"a condition on the state decides a branch: {e.render(self.node)}", BRANCH)
+    def _shown(self) -> str:
+        return f": {self!r}"
 
-    def __hash__(self) -> int:
-        raise mistake(
-            f"a state expression in a Python set or dict: {e.render(self.node)}",
-            "write .including(b) and .excluding(b) on sets of brokers, .add(...) on messages",
-        )
+    __hash__ = OfTheState.__hash__
 
     def __eq__(self, other: object) -> Any:
         b = self._lift(other)
@@ -68,25 +64,8 @@ class Term:
     def _constant(self, value: object) -> Expression | None:
         raise NotImplementedError
 
-    def _refused(self, other: object = None) -> NoReturn:
-        if isinstance(self, TracedBroker):
-            raise mistake(f"{NO_ORDER}: {e.render(self.node)}", COMPARE)
-        raise mistake(
-            f"this operator is not known on {self.domain}: {e.render(self.node)}", "see the language's tables"
-        )
-
-    _refuse: Any = _refused
-    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
-    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __neg__ = __mod__ = __floordiv__ = __truediv__ = _refuse
-
-    def __contains__(self, other: object) -> NoReturn:
-        raise mistake(f"`in` on the state: {e.render(self.node)}", "write .has(...)")
-
-    def __iter__(self) -> NoReturn:
-        raise mistake(
-            f"a loop over the state: {e.render(self.node)}",
-            "loop over self.brokers or a range, and test .has(...) or an offset < .length",
-        )
+    def _operators(self) -> str:
+        return self.domain.operators
 
 
 class TracedFlag(Term):
@@ -135,7 +114,7 @@ def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Ex
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(OfTheState):
     """`when` between two plain values: of which domain shows where it is stored or compared."""
 
     condition: TracedFlag
@@ -171,11 +150,10 @@ class Choice:
 
     __ror__, __rand__ = __or__, __and__
 
-    def __bool__(self) -> NoReturn:
-        raise mistake(f"a condition on the state decides a branch: {self!r}", BRANCH)
+    def _shown(self) -> str:
+        return f": {self!r}"
 
-    def __hash__(self) -> int:
-        raise mistake(f"a state expression in a Python set or dict: {self!r}", "compare it with ==")
+    __hash__ = OfTheState.__hash__
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -416,7 +394,7 @@ class Place:
         return e.leaf(self.state._leaves[leaf])
 
 
-class Structure:
+class Structure(OfTheState):
     """A value of several leaves, at a place of the state or by itself."""
 
     __slots__ = ("_domain", "_place", "_value", "_defined")
@@ -472,20 +450,10 @@ class Structure:
     def __ne__(self, other: object) -> Any:
         return ~(self == other)
 
-    def __hash__(self) -> int:
-        raise mistake(f"{self!r} in a Python set or dict", "compare it with ==, or use messages(domain)")
+    def _shown(self) -> str:
+        return f": {self!r}"
 
-    def __bool__(self) -> NoReturn:
-        raise mistake(f"{self!r} decides a branch", BRANCH)
-
-    def __len__(self) -> NoReturn:
-        raise mistake(f"len() of {self!r}", "write .length")
-
-    def __iter__(self) -> NoReturn:
-        raise mistake(f"a loop over {self!r}", "loop over self.brokers or a range, and compare with .length")
-
-    def __contains__(self, other: object) -> NoReturn:
-        raise mistake(f"`in` on {self!r}", "write .has(...)")
+    __hash__ = OfTheState.__hash__
 
     def __repr__(self) -> str:
         if self._place is None:
@@ -555,6 +523,9 @@ class TracedSequence(Structure):
 
     __slots__ = ()
     _domain: Sequence_
+
+    def __getitem__(self, offset: Any) -> NoReturn:
+        raise mistake(f"{self!r}[{offset!r}] indexes a sequence", "write .at(offset), .first or .last")
 
     def _slots(self) -> list[list[Expression]]:
         width, nodes = self._domain.element.width, self._nodes
@@ -716,10 +687,23 @@ def constants(domain: Domain, value: Any) -> list[Expression]:
 
 def index_of(domain: Domain, index: Any) -> int | Term:
     """The position of a parameter among an index's values, or the term of an index that the state decides."""
+    term = term_of(domain, index, "index by")
     if isinstance(index, Term | Choice):
-        return TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)._lift(index)
-    nodes, _ = nodes_of(domain, index)
-    return nodes[0].low - domain.scalars()[0].low
+        return term
+    if FALSE in fits(domain, [term.node]):
+        raise mistake(f"the index {index!r} is out of range", f"index by {domain}")
+    return term.node.low - domain.scalars()[0].low
+
+
+def term_of(domain: Domain, value: Any, use: str) -> Term:
+    """A value as a term of a scalar domain; `use` says what it is for."""
+    model = TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)
+    if isinstance(value, Structure) or (isinstance(value, Term) and type(value) is not type(model)):
+        of = value._domain if isinstance(value, Structure) else value.domain
+        raise mistake(f"{value!r} is {of}", f"{use} {domain}")
+    if not isinstance(value, OfTheState) and model._constant(value) is None:
+        raise mistake(f"{value!r} is not {domain}", f"{use} one")
+    return model._lift(value)
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
@@ -765,9 +749,7 @@ def _joined(parts: Iterable[tuple[Domain, Any]]) -> tuple[list[Expression], Expr
 
 
 def _scalar_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    scalar = domain.scalars()[0]
-    model = TERMS[type(domain)](e.constant(scalar.kind, scalar.low), TRUE, domain)
-    term = model._lift(value)
+    term = term_of(domain, value, "store")
     inside = e.and_(*fits(domain, [term.node]))
     if inside is FALSE:
         raise mistake(f"{e.render(term.node)} is outside its domain", f"keep it {domain}")

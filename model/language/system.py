@@ -86,8 +86,8 @@ class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
     `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` are
-    all names of actions, in order, also those without an instance at these settings. A state is counted iff every
-    constraint holds there.
+    all names of actions, in order; `absent` are those of them without an instance at these settings. A state is
+    counted iff every constraint holds there.
     """
 
     model: str
@@ -101,6 +101,7 @@ class TransitionSystem:
     invariants: tuple[Predicate, ...]
     goals: tuple[Predicate, ...]
     bounds: tuple[Predicate, ...]
+    absent: frozenset[str] = frozenset()
 
     @cached_property
     def actors(self) -> tuple[str, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from model.language import expressions as e
-from model.language.concrete import initial_states
+from model.language.concrete import initial_states, leaves_of
 from model.language.domains import Domain, Flag, Value
-from model.language.errors import ModelError, caller, mistake, nearest
+from model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
 from model.language.expressions import FALSE, TRUE, Expression, Leaf
 from model.language.model import Action, Model, as_parameter, line_of
 from model.language.symbolic import Place, TracedFlag, nodes_of, placed
@@ -115,7 +115,7 @@ def flag_of(condition: Any) -> TracedFlag:
     if isinstance(condition, bool):
         return TracedFlag(TRUE if condition else FALSE, TRUE, Flag())
     if not isinstance(condition, TracedFlag):
-        raise mistake(f"{condition!r} is not a condition", "compare it with something")
+        raise not_a_condition(condition)
     return condition
 
 
@@ -126,24 +126,23 @@ def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> Trans
     actions = model.actions()
     if not actions:
         raise ModelError(f"model {model.name()} has no action; mark a method with @action")
-    transitions = [t for name, method in actions.items() for t in sheet.transitions(name, method)]
-    encode = TransitionSystem.encode
-    system = TransitionSystem(
+    instances = {name: sheet.transitions(name, method) for name, method in actions.items()}
+    return TransitionSystem(
         model=model.name(),
         settings=dict(model.settings),
         variables=variables,
         leaves=leaves,
-        initial=(),
+        initial=tuple(sorted({leaves_of(model, state) for state in initial_states(model)})),
         actions=tuple(actions),
-        transitions=tuple(transitions),
+        transitions=tuple(
+            t for found in instances.values() for t in found if t.guard is not FALSE or t.failure is not FALSE
+        ),
         constraints=sheet.predicates(model.predicates("constraint")),
         invariants=sheet.predicates(dict(sorted((invariants or {}).items()))),
         goals=sheet.predicates(model.predicates("goal")),
         bounds=sheet.predicates({n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}),
+        absent=frozenset(name for name, found in instances.items() if not found),
     )
-    states = sorted({encode(system, state) for state in initial_states(model)})
-    object.__setattr__(system, "initial", tuple(states))
-    return system
 
 
 class _Sheet:
@@ -152,19 +151,18 @@ class _Sheet:
     def __init__(self, model: Model, variables: tuple[Variable, ...], leaves: tuple[Leaf, ...]) -> None:
         self.model, self.variables, self.leaves = model, variables, leaves
 
-    def transitions(self, name: str, method: Callable[..., Any]) -> Iterable[Transition]:
+    def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        found, effect, complete = [], False, True
+        found, effect = [], False
         for choice in self.model.instances(method):
             s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
             method(self.model, s, *(as_parameter(d, v) for d, v in choice))
             effect = effect or bool(s._updates)
-            complete = complete and bool(s._required or s._updates)
             if s._required or s._updates:
                 found.append(self._transition(name, spec, choice, s))
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
-        return [t for t in found if t.guard is not FALSE or t.failure is not FALSE]
+        return found
 
     def _transition(
         self, name: str, spec: Action, choice: Sequence[tuple[Domain, Value]], s: SymbolicState
