@@ -1,0 +1,87 @@
+"""What every engine is asked about a model, in one form, so that answers can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import reject
+
+from checker.engines import reference
+from checker.engines.interpreter import Interpreter
+from checker.engines.local.search import search
+from checker.exploration import Exploration, Limits
+from model.language import Model, ModelError
+from model.language.system import Label, TransitionSystem
+from model.language.tracing import trace
+from tests.agreement import evaluated
+
+STATES = 150
+"""A search ends after the level with which it has more states."""
+REFUSED = ("outside its domain", "is out of range", "has no effect", "is read after it was assigned", "initial: ")
+"""Mistakes that a random model may make."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An exploration without what may differ: which error by its label, levels as sets of decoded states."""
+
+    initial: int
+    levels: list[int]
+    generated: list[list[int]]
+    rejected: int
+    violated: dict[str, int]
+    goals: dict[str, int]
+    bounds: dict[str, int]
+    degrees: tuple[int, int] | None
+    deadlock: int | None
+    error: tuple[int, tuple[int, ...], Label | None] | None
+    stopped: str | None
+    states: list[set[tuple[Any, ...]]]
+
+
+def traced(cls: type[Model]) -> tuple[Interpreter, TransitionSystem]:
+    """A random model for interpretation and as data; one that is refused for a mistake it may make is not tested."""
+    try:
+        model = cls()
+        invariants = model.predicates("invariant")
+        system = trace(model, invariants)
+    except ModelError as error:
+        if not any(words in str(error) for words in REFUSED):
+            raise
+        reject()
+    return Interpreter(model, invariants), system
+
+
+def answer(found: Exploration, labels: list[Label], states: list[set[tuple[Any, ...]]]) -> Answer:
+    error = found.error and (*found.error[:2], None if found.error[2] is None else labels[found.error[2]])
+    return Answer(
+        found.initial, found.levels, found.generated, found.rejected, found.violated, found.goals, found.bounds,
+        found.degrees, found.deadlock, error, found.stopped, states,
+    )  # fmt: skip
+
+
+Engine = Callable[[Interpreter, TransitionSystem, bool, bool], Answer]
+
+
+def by_reference(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    limits = Limits(states=STATES)
+    found, levels = reference.search(interpreter, keep_going=keep_going, deadlock=deadlock, limits=limits)
+    return answer(found, interpreter.labels, [set(level) for level in levels.levels])
+
+
+def by_evaluation(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    search = evaluated.Search(system)
+    found = search.explore(keep_going, deadlock, Limits(states=STATES))
+    labels = [t.label for t in system.transitions]
+    return answer(found, labels, [{system.decode(x) for x in level} for level in search.levels])
+
+
+def by_native_code(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    limits = Limits(states=STATES)
+    found, levels = search(system, keep_going=keep_going, deadlock=deadlock, limits=limits, report=None)
+    states = [levels.leaves(levels.level_states(k + 1)) for k in range(len(found.levels))]
+    assert all(len(set(level)) == len(level) for level in states)
+    labels = [t.label for t in system.transitions]
+    return answer(found, labels, [{system.decode(x) for x in level} for level in states])
