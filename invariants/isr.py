@@ -31,14 +31,14 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
 @invariant
 @needs("log", "replica")
 def weak_isr(m: Any, s: Any) -> Any:
-    """Below the high watermark of a replica that presumes leadership, all of its own ISR has its records."""
+    """Below the high watermark of a presumed leader, every member of its own ISR has the same records."""
     return _agree_below_high_watermark(m, s, lambda leader: s.replica[leader].isr)
 
 
 @invariant
 @needs("log", "replica", "quorum")
 def strong_isr(m: Any, s: Any) -> Any:
-    """Below the high watermark of a replica that presumes leadership, all of the quorum's ISR has its records."""
+    """Below the high watermark of a presumed leader, every member of the quorum's ISR has the same records."""
     return _agree_below_high_watermark(m, s, lambda leader: s.quorum.isr)
 
 

@@ -9,7 +9,7 @@ import click
 
 from checker.cli.failures import reporting_failures
 
-COMMANDS: Final = ("models", "check", "replay")
+COMMANDS: Final = ("models", "check", "replay", "scenarios", "regress")
 
 
 class Commands(click.Group):
@@ -33,7 +33,7 @@ class Commands(click.Group):
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, invalid replay), 11 deadlock, 12 violated, 75 the model
-    cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output failed,
-    255 a bug in isrcheck.
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 75 the
+    model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output
+    failed, 255 a bug in isrcheck.
     """

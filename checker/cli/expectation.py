@@ -1,0 +1,59 @@
+"""`isrcheck check --scenario`: what a scenario asks, and whether it turned out as its author expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.reports.layout import Ink
+    from checker.results import Result
+    from checker.scenarios.scenario import Scenario
+
+
+def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
+    """An expectation that is not met is a difference: exit code 10, unless another one wins.
+
+    `given` are the settings of the command line. Where they differ from the scenario's, nothing is expected.
+    """
+    if not _changed(scenario, given, result) and _unmet(scenario, result):
+        codes = {result.exit_code, Exit.DIFFERENCE}
+        result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)
+
+
+def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
+    """Title, settings that differ from the scenario's, and whether it is as expected."""
+    from checker.reports.layout import columns
+
+    if changed := _changed(scenario, given, result):
+        last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]
+    elif unmet := _unmet(scenario, result):
+        last = [ink("bad", "NOT AS EXPECTED"), *columns([line] for line in unmet)]
+    else:
+        last = [f"{ink('good', 'as expected')}: {_expected(scenario)}"]
+    return [ink("head", f"Scenario {scenario.name}"), *columns([line] for line in (scenario.title, *last))]
+
+
+def _expected(scenario: Scenario) -> str:
+    found = (f"{name} in {states} states" for name, states in sorted(scenario.lengths.items()))
+    return f"violated, {', '.join(found)}" if scenario.lengths else scenario.expect
+
+
+def _unmet(scenario: Scenario, result: Result) -> list[str]:
+    from checker.scenarios.derived import summary
+    from checker.scenarios.expectation import unmet
+
+    return unmet(scenario, summary(result))
+
+
+def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
+    """Settings of the command line that are not as in the scenario: name and both values in words."""
+    own = {name: _text(value) for name, value in scenario.settings.items()}
+    now = {name: _text(result.settings[name]) for name in sorted(given)}
+    return [(n, f"{value}, there {own.get(n, 'the default')}") for n, value in now.items() if value != own.get(n)]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

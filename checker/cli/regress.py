@@ -1,0 +1,217 @@
+"""`isrcheck regress`: derives scenarios again and explains what has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from checker.cli.failures import Failure, failure_of
+from checker.cli.options import seconds_of
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import FORMAT, Exit
+
+if TYPE_CHECKING:
+    from checker.exploration import Limits
+    from checker.scenarios.derived import Derived
+    from checker.scenarios.scenario import Scenario
+
+ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
+"""Which exit code wins: that of scenarios that could not run before that of a difference."""
+
+
+@dataclass
+class Regression:
+    """What became of one scenario: `status` in a word or two, what is not as recorded, not as expected.
+
+    `reason` says why it could not run, `rewritten` names the files that were brought up to date.
+    """
+
+    name: str
+    folder: str
+    code: int = Exit.HOLDS
+    summary: dict[str, Any] | None = None
+    drift: list[str] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
+    rewritten: list[str] = field(default_factory=list)
+    reason: str | None = None
+
+    @property
+    def status(self) -> str:
+        if self.reason is not None:
+            return "NOT RUN"
+        return "NOT AS EXPECTED" if self.unmet else "DRIFT" if self.drift else "as recorded"
+
+    def to_json(self) -> dict[str, Any]:
+        shown = ("name", "folder", "status", "reason", "unmet", "drift", "rewritten", "summary")
+        return {key: getattr(self, key) for key in shown} | {"exit_code": self.code}
+
+
+@click.command("regress", short_help="Derives scenarios again and explains what has changed.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a scenario up after so many states.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give a scenario up after so many seconds.")
+def command(
+    paths: tuple[str, ...],
+    update: bool,
+    json_path: str | None,
+    workers: int | None,
+    max_states: int | None,
+    max_seconds: float | None,
+) -> None:
+    """Derives the scenarios of PATH again (by default those in ./counterexamples) and compares every byte.
+
+    Exit codes: 0 all as recorded and as expected, 10 a difference, else that of what could not run (75, 150, 152).
+    """
+    require_writable(json_path)
+    from checker.exploration import Limits
+    from checker.scenarios.collection import folders
+
+    outcomes: list[Regression] = []
+    failure: Failure | None = None
+    try:
+        limits = Limits(max_states, max_seconds)
+        for outcome in _regressions(folders(paths), limits, workers or _cores(), update):
+            outcomes.append(outcome)
+            click.echo("\n".join(_text(outcome)), err=json_path == STDOUT)
+            if outcome.code == Exit.INTERRUPTED:
+                raise KeyboardInterrupt
+        click.echo(_total(outcomes), err=json_path == STDOUT)
+    except (Exception, KeyboardInterrupt) as error:
+        failure = failure_of(error)
+        if failure is None or isinstance(error, BrokenPipeError):
+            raise
+    code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
+    if json_path is not None:
+        reason, scenarios = failure and failure.message, [outcome.to_json() for outcome in outcomes]
+        write_json(json_path, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
+    raise failure or click.exceptions.Exit(code)
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+def _regressions(found: list[tuple[Path, Path]], limits: Limits, workers: int, update: bool) -> Iterator[Regression]:
+    """The outcomes in the order of the folders; what cannot run does not keep the others from running."""
+    from checker.scenarios.pool import in_order
+
+    readable = [_read(pair) for pair in found]
+    scenarios = [each for each in readable if not isinstance(each, Regression)]
+    answers = in_order(partial(_derived, limits=limits), scenarios, workers, _killed)
+    for each in readable:
+        yield each if isinstance(each, Regression) else _judged(each, next(answers), update)
+
+
+def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
+    from checker.scenarios.scenario import name_of, read
+
+    try:
+        return read(*pair)
+    except Exception as error:
+        return _not_run(Regression(name_of(pair[0]), str(pair[0])), *_blame(error))
+
+
+def _derived(scenario: Scenario, limits: Limits) -> Derived | tuple[str, int]:
+    """What a scenario gives, or why it could not run, with an exit code; in a process of its own, so all of it data."""
+    from checker.scenarios.derived import derive
+
+    try:
+        return derive(scenario, limits)
+    except (Exception, SystemExit) as error:
+        return _blame(error)
+
+
+def _killed(scenario: Scenario) -> tuple[str, int]:
+    return "its process has ended: out of memory, or the model ends the program", Exit.LIMIT
+
+
+def _blame(error: BaseException) -> tuple[str, int]:
+    failure = failure_of(error)
+    if failure is None:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        failure = Failure(f"this is a bug in isrcheck: {words}; please report it", Exit.BUG)
+    return failure.message, failure.code
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# --- judging --------------------------------------------------------------------------------------------------------
+
+
+def _judged(scenario: Scenario, answer: Derived | tuple[str, int], update: bool) -> Regression:
+    outcome = Regression(scenario.name, str(scenario.folder))
+    if isinstance(answer, tuple):
+        return _not_run(outcome, *answer)
+    if answer.unfinished is not None:
+        return _not_run(outcome, *answer.unfinished)
+    try:
+        _compare(outcome, scenario, answer, update)
+    except OSError as error:
+        return _not_run(outcome, *_blame(error))
+    return outcome
+
+
+def _compare(outcome: Regression, scenario: Scenario, derived: Derived, update: bool) -> None:
+    from checker.scenarios.drift import drift, recorded
+    from checker.scenarios.expectation import unmet, unpaired
+
+    old = recorded(scenario.folder)
+    outcome.summary = derived.summary
+    outcome.unmet = [*unmet(scenario, derived.summary), *unpaired(scenario)]
+    outcome.drift = drift(old, derived)
+    if update:
+        outcome.rewritten = list(_rewrite(scenario.folder, old, derived.files))
+    if outcome.unmet or (outcome.drift and not update):
+        outcome.code = Exit.DIFFERENCE
+
+
+def _rewrite(folder: Path, old: dict[str, bytes], files: dict[str, str]) -> Iterator[str]:
+    for name in sorted(old.keys() | files.keys()):
+        path, text = folder / name, files.get(name)
+        if text is None:
+            path.unlink()
+        elif old.get(name) != text.encode():
+            path.write_bytes(text.encode())
+        else:
+            continue
+        yield name
+
+
+def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
+    outcome.reason, outcome.code = reason, code
+    return outcome
+
+
+# --- telling --------------------------------------------------------------------------------------------------------
+
+
+def _text(outcome: Regression) -> list[str]:
+    what = outcome.reason if outcome.summary is None else _verdict(outcome.summary)
+    lines = [f"{outcome.status.ljust(15)}  {outcome.name}: {what}"]
+    lines += [f"  {line}" for line in (*outcome.unmet, *outcome.drift)]
+    return lines + ([f"  rewritten: {', '.join(outcome.rewritten)}"] if outcome.rewritten else [])
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    from checker.reports.layout import plural
+
+    lengths = [f"{name} {f['length']}" for name, f in sorted(summary["invariants"].items()) if "length" in f]
+    found = f"{summary['verdict']}: {', '.join(lengths)}" if lengths else summary["verdict"]
+    return f"{found}; {plural(summary['distinct'], 'state')}, depth {summary['depth']}"
+
+
+def _total(outcomes: list[Regression]) -> str:
+    from checker.reports.layout import plural
+
+    counted = [(status, sum(o.status == status for o in outcomes)) for status in sorted({o.status for o in outcomes})]
+    return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"

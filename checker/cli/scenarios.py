@@ -1,0 +1,54 @@
+"""`isrcheck scenarios`: what is written down, and what is expected of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from checker.scenarios.scenario import Scenario
+
+
+@click.command("scenarios", short_help="Lists scenarios: model, expectation, title.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
+def command(paths: tuple[str, ...], as_json: bool) -> None:
+    """Lists the scenarios of PATH (a scenario's folder or one that has such folders; ./counterexamples by default)."""
+    from checker.reports.layout import columns
+    from checker.scenarios.collection import folders
+    from checker.scenarios.scenario import read
+
+    found = [read(*pair) for pair in folders(paths)]
+    if as_json:
+        click.echo(json.dumps([described(scenario) for scenario in found], indent=1))
+    else:
+        click.echo("\n".join(columns(((s.name, s.model, expected(s), s.title) for s in found), indent="")))
+
+
+def expected(scenario: Scenario) -> str:
+    """`holds`, or what is violated, in how many states."""
+    if not scenario.lengths:
+        return scenario.expect
+    return f"violated: {', '.join(f'{name} {n}' for name, n in sorted(scenario.lengths.items()))}"
+
+
+def described(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as JSON data."""
+    return {
+        "name": scenario.name,
+        "folder": str(scenario.folder),
+        "title": scenario.title,
+        "model": scenario.model,
+        "settings": scenario.settings,
+        "invariants": None if scenario.invariants is None else list(scenario.invariants),
+        "deadlock": scenario.deadlock,
+        "keep_going": scenario.keep_going,
+        "expect": scenario.expect,
+        "lengths": scenario.lengths,
+        "source": list(scenario.source),
+        "story": scenario.story,
+        "controls": list(scenario.controls),
+        "note": scenario.note,
+    }

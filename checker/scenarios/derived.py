@@ -1,0 +1,160 @@
+"""What is derived from a scenario: its counts as data, and the files that keep them and the trace.
+
+No time, no path and no number of workers is in them: they are the same bytes wherever they are derived.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from checker.exploration import Limits
+from checker.results import FORMAT, Finding, Result
+from checker.scenarios.scenario import DEADLOCK, Scenario
+
+COUNTS: Final = "expected.json"
+TEXT: Final = "trace.txt"
+ITF: Final = "trace.itf.json"
+GENERATED: Final = (COUNTS, ITF, TEXT)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The summary of a check, and the files by name with what stands in them (traces only of a violation).
+
+    `unfinished` says why a search did not come to its end, with the exit code of that.
+    """
+
+    summary: dict[str, Any]
+    files: dict[str, str]
+    unfinished: tuple[str, int] | None
+
+
+def derive(scenario: Scenario, limits: Limits = Limits()) -> Derived:
+    """Checks a scenario; raises what `checker.check` raises."""
+    from checker.checking import check
+
+    specification = scenario.specification()
+    with _forgetting_neighbours(scenario.file):
+        result = check(
+            specification,
+            scenario.settings,
+            invariants=scenario.invariants,
+            keep_going=scenario.keep_going,
+            deadlock=scenario.deadlock,
+            limits=limits,
+        )
+    data = summary(result)
+    unfinished = None if result.reason is None else (_unfinished(result), _code(result))
+    return Derived(data, {COUNTS: as_text(data), **_traces(result)}, unfinished)
+
+
+def summary(result: Result) -> dict[str, Any]:
+    """The reproducible part of a result."""
+    findings = {**result.findings, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
+    return {
+        "format": FORMAT,
+        "model": result.model,
+        "settings": result.settings,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "invariants": {name: _finding(finding) for name, finding in findings.items()},
+        "initial_states": result.initial_states,
+        "distinct": result.distinct,
+        "depth": result.depth,
+        "levels": result.levels,
+        "generated": result.generated,
+        "rejected": result.rejected,
+        "left": result.left,
+        "bounds_hit": [name for name, hit in result.bounds.items() if hit],
+        "vacuity": {
+            "actions_never_fired": result.actions_never_fired,
+            "goals_never_reached": result.goals_never_reached,
+        },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    data = finding.to_json()
+    return {key: data[key] for key in ("verdict", "length", "checked_depth") if key in data}
+
+
+def _unfinished(result: Result) -> str:
+    if result.evaluation is not None:
+        return f"{result.reason}: {result.evaluation.where}: {result.evaluation.what}"
+    return f"{result.reason}"
+
+
+def _code(result: Result) -> int:
+    """The exit code of not having finished, be something violated or not."""
+    from checker.results import Exit
+
+    if result.evaluation is not None:
+        return Exit.EVALUATION
+    return Exit.INTERRUPTED if result.reason == "interrupted" else Exit.LIMIT
+
+
+def _traces(result: Result) -> dict[str, str]:
+    """The shortest counterexample (of several, the first by name) as `isrcheck check` prints and writes it.
+
+    The text says of everything that is false in its last state why.
+    """
+    from checker.reports.counterexample import violations_text
+    from checker.traces.itf import itf_of
+
+    found = sorted(result.findings.items())
+    violated = [(name, f) for name, f in found if f.trace is not None]
+    if result.deadlock is not None and result.deadlock.trace is not None:
+        violated.append((DEADLOCK, result.deadlock))
+    if not violated:
+        return {}
+    _, first = min(violated, key=lambda pair: pair[1].trace.length if pair[1].trace else 0)
+    text = "\n".join(violations_text([pair for pair in violated if pair[1].trace == first.trace])) + "\n"
+    return {ITF: json.dumps(itf_of(result), indent=1) + "\n", TEXT: text}
+
+
+def as_text(data: Any, indent: str = "") -> str:
+    """JSON with keys in order, an object a line for each key, a list in one line: differences are easy to read.
+
+    >>> print(as_text({"b": [1, 2], "a": {}}), end="")
+    {
+     "a": {},
+     "b": [1, 2]
+    }
+    """
+    return _lines(data, indent) + "\n"
+
+
+def _lines(data: Any, indent: str) -> str:
+    if not isinstance(data, dict) or not data:
+        return json.dumps(data)
+    inner = indent + " "
+    rows = (f"{inner}{json.dumps(key)}: {_lines(value, inner)}" for key, value in sorted(data.items()))
+    return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+
+
+@contextmanager
+def _forgetting_neighbours(file: Path | None) -> Iterator[None]:
+    """Forgets the modules beside a user's model when it is done.
+
+    A process derives one scenario after the other: two of them may each have a `words.py` of their own.
+    """
+    before = {name.partition(".")[0] for name in sys.modules}
+    try:
+        yield
+    finally:
+        if file is not None:
+            _forget(file.resolve().parent, before)
+
+
+def _forget(folder: Path, known: set[str]) -> None:
+    for top in {name.partition(".")[0] for name in sys.modules} - known:
+        origin = getattr(sys.modules.get(top), "__file__", None)
+        if origin is not None and Path(origin).resolve() in (folder / f"{top}.py", folder / top / "__init__.py"):
+            for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+                del sys.modules[name]

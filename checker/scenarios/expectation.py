@@ -1,0 +1,63 @@
+"""Whether a scenario turned out as its author expects, and whether it and its control are a pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.scenarios.scenario import FILE, DamagedScenario, Scenario, read
+
+
+def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
+    """Every way in which a summary differs from the verdict and the lengths of `scenario.toml`, in words."""
+    lines = []
+    if summary["verdict"] != scenario.expect:
+        lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
+    found = {name: f["length"] for name, f in summary["invariants"].items() if "length" in f}
+    for name in sorted(found.keys() | scenario.lengths.keys()):
+        if found.get(name) != scenario.lengths.get(name):
+            lines.append(f"{name}: {_words(summary, name)}, expected {_expected(scenario, name)}")
+    return lines
+
+
+def _words(summary: dict[str, Any], name: str) -> str:
+    finding = summary["invariants"].get(name)
+    if finding is None:
+        return "not checked"
+    return f"violated in {finding['length']} states" if "length" in finding else str(finding["verdict"])
+
+
+def _expected(scenario: Scenario, name: str) -> str:
+    return f"violated in {scenario.lengths[name]}" if name in scenario.lengths else "no violation"
+
+
+def unpaired(scenario: Scenario) -> list[str]:
+    """What keeps a scenario and its controls from being pairs, in words.
+
+    Of a pair one is violated and one holds, each names the other, and they differ in the model alone or in settings
+    alone: then what differs is what makes the difference.
+    """
+    return [line for name in scenario.controls for line in _unpaired(scenario, name)]
+
+
+def _unpaired(scenario: Scenario, name: str) -> list[str]:
+    try:
+        other = read(scenario.folder.resolve().parent / name)
+    except DamagedScenario:
+        return [f"control {name}: there is no such scenario beside this one, or its {FILE} is damaged"]
+    lines = []
+    if scenario.name not in other.controls:
+        lines.append(f"control {name}: it does not name {scenario.name} as its control")
+    if scenario.expect == other.expect:
+        lines.append(f"control {name}: {scenario.expect} is expected of both")
+    if (_model(scenario) == _model(other)) == (scenario.settings == other.settings):
+        what = "neither model nor settings differ" if _model(scenario) == _model(other) else "model and settings differ"
+        lines.append(f"control {name}: {what}; a pair differs in one of them")
+    if (scenario.invariants, scenario.deadlock) != (other.invariants, other.deadlock):
+        lines.append(f"control {name}: other invariants are checked there")
+    return lines
+
+
+def _model(scenario: Scenario) -> str:
+    """The model, the same wherever the scenario's folder is."""
+    file = scenario.file
+    return scenario.model if file is None else f"{file.resolve()}:{scenario.model.partition(':')[2]}"

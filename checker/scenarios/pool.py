@@ -1,0 +1,75 @@
+"""Work on several things at once in processes that are reused: what an engine loads is loaded once in each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def in_order(
+    work: Callable[[Item], Answer], items: Sequence[Item], workers: int, ended: Callable[[Item], Answer]
+) -> Iterator[Answer]:
+    """The answers in the order of the items; `ended` answers for an item whose process was killed.
+
+    With one worker or one item the work is done in this process.
+    """
+    if min(workers, len(items)) < 2:
+        yield from map(work, items)
+        return
+    pool = _pool(min(workers, len(items)))
+    try:
+        futures = [_submitted(pool, work, item) for item in items]
+        for item, future in zip(items, futures, strict=True):
+            yield _answer(work, item, future, ended)
+    except BaseException:
+        _end(pool)
+        raise
+    pool.shutdown()
+
+
+def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
+    try:
+        return pool.submit(work, item)
+    except BrokenProcessPool as error:
+        broken: Future[Answer] = Future()
+        broken.set_exception(error)
+        return broken
+
+
+def _answer(
+    work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
+) -> Answer:
+    """A process that ends takes those with it that wait: each is tried again, in a process of its own."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        with _pool(1) as pool:
+            try:
+                return pool.submit(work, item).result()
+            except BrokenProcessPool:
+                return ended(item)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    # Spawned: a fork would copy threads and locks of this process in whatever state they are.
+    spawning = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_leave_interrupts_to_the_parent)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """Ends the processes, busy or not: after an interruption nobody waits for what they do."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()

@@ -1,0 +1,204 @@
+"""A *scenario*: a folder whose `scenario.toml`, written by hand, says what to check and what is expected.
+
+`scenario.toml` is data. The code that it may choose is a shipped model, or a file inside the folder that was named.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from model.language.errors import ModelError, nearest
+
+FILE: Final = "scenario.toml"
+DEADLOCK: Final = "deadlock"
+"""What `[lengths]` calls the trace to a state without a next one."""
+
+
+class DamagedScenario(ModelError):
+    """A `scenario.toml` that says nothing clear, or a place without one: what is wrong, in one line."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What to check, what is expected, and why it matters.
+
+    `folder` holds the scenario, `root` is the folder that the user named: the model's file lies inside it. `lengths`
+    maps each invariant that is violated (and `deadlock`) to the states of its shortest trace. `controls` are scenarios
+    beside this one, in which the fix is switched on or off.
+    """
+
+    folder: Path
+    root: Path
+    title: str
+    model: str
+    settings: dict[str, Any]
+    invariants: tuple[str, ...] | None
+    deadlock: bool
+    keep_going: bool
+    expect: str
+    lengths: dict[str, int]
+    source: tuple[str, ...]
+    story: str
+    controls: tuple[str, ...]
+    note: str | None
+
+    @property
+    def name(self) -> str:
+        return name_of(self.folder)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the model, None for a shipped one."""
+        path = self.model.partition(":")[0]
+        return self.folder / path if path.endswith(".py") else None
+
+    def specification(self) -> str:
+        """The model as `checker.check` takes it; `DamagedScenario` for a file outside the folder that was named."""
+        file = self.file
+        if file is None:
+            return self.model
+        if not file.resolve().is_relative_to(self.root.resolve()):
+            raise DamagedScenario(
+                f"{self.folder / FILE}: model {self.model!r} lies outside of {self.root}, the folder that was named, "
+                "and code is taken from there alone; put the file there, or name the folder that has both"
+            )
+        if not file.is_file():
+            raise DamagedScenario(f"{self.folder / FILE}: there is no file {self.model.partition(':')[0]} there")
+        return str(self.folder / self.model)
+
+
+def name_of(folder: Path) -> str:
+    """A scenario is called as its folder is."""
+    return folder.resolve().name
+
+
+def read(folder: Path, root: Path | None = None) -> Scenario:
+    """The scenario of a folder; `DamagedScenario` where there is none, OSError where it cannot be read."""
+    path = folder / FILE
+    if not path.is_file():
+        raise DamagedScenario(f"{folder} is no scenario: it has no {FILE}")
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise DamagedScenario(f"{path}: not TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise DamagedScenario(f"{path}: not text in UTF-8") from None
+    except RecursionError:
+        raise DamagedScenario(f"{path}: nested too deeply") from None
+    _check_keys(path, data)
+    _check_lengths(path, data)
+    return Scenario(
+        folder=folder,
+        root=folder if root is None else root,
+        title=data["title"],
+        model=data["model"],
+        settings=data.get("settings", {}),
+        invariants=None if "invariants" not in data else tuple(data["invariants"]),
+        deadlock=data.get("deadlock", False),
+        keep_going=data.get("keep_going", False),
+        expect=data["expect"],
+        lengths=data.get("lengths", {}),
+        source=tuple(data["source"]),
+        story=" ".join(data["story"].split()),
+        controls=_texts(data.get("control", [])),
+        note=data.get("note"),
+    )
+
+
+# --- what may stand in a file ---------------------------------------------------------------------------------------
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value.splitlines()) == 1
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_lines(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_line, value))
+
+
+def _are_some(value: Any) -> bool:
+    return bool(value) and _are_lines(value)
+
+
+def _are_names(value: Any) -> bool:
+    return _is_line(value) or _are_some(value)
+
+
+def _are_settings(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(x) in (int, bool, str) for x in value.values())
+
+
+def _are_lengths(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(x) is int and x >= 1 for x in value.values())
+
+
+def _texts(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What a key may hold, as a test and in words."""
+
+    fits: Callable[[Any], bool]
+    words: str
+    required: bool = False
+
+
+KEYS: Final = {
+    "title": _Key(_is_line, "a line of text", True),
+    "model": _Key(_is_line, 'the name of a model, or "file.py:Class"', True),
+    "settings": _Key(_are_settings, "a table of numbers, true or false, and text"),
+    "invariants": _Key(_are_some, "a list of names, at least one"),
+    "deadlock": _Key(_is_flag, "true or false"),
+    "keep_going": _Key(_is_flag, "true or false"),
+    "expect": _Key(lambda x: x in ("violated", "holds"), '"violated" or "holds"', True),
+    "lengths": _Key(_are_lengths, "a table of invariants with a number of states from 1"),
+    "source": _Key(_are_lines, 'a list such as ["KIP-101", "KAFKA-1211"]', True),
+    "story": _Key(_is_text, "a paragraph of text", True),
+    "control": _Key(_are_names, "the name of a scenario beside this one, or a list of them"),
+    "note": _Key(_is_text, "text"),
+}
+
+
+def _check_keys(path: Path, data: dict[str, Any]) -> None:
+    for key, value in data.items():
+        if key not in KEYS:
+            raise DamagedScenario(f"{path}: there is no key {key!r}; {nearest(key, KEYS)}")
+        if not KEYS[key].fits(value):
+            raise DamagedScenario(f"{path}: {key} is {_shown(value)}; write {KEYS[key].words}")
+    for key, rule in KEYS.items():
+        if rule.required and key not in data:
+            raise DamagedScenario(f"{path}: {key} is missing; write {rule.words}")
+
+
+def _check_lengths(path: Path, data: dict[str, Any]) -> None:
+    """A violation is expected with its length, and a length only of what is checked."""
+    lengths = data.get("lengths", {})
+    if data["expect"] == "violated" and not lengths:
+        raise DamagedScenario(f"{path}: lengths is missing; write [lengths] and below it what is violated = states")
+    if data["expect"] == "holds" and lengths:
+        raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')
+    if DEADLOCK in lengths and not data.get("deadlock", False):
+        raise DamagedScenario(f"{path}: lengths has deadlock, which is not looked for; write deadlock = true")
+    asked = data.get("invariants")
+    for name in lengths:
+        if asked is not None and name not in (*asked, DEADLOCK):
+            raise DamagedScenario(f"{path}: lengths has {name!r}, which is not checked; {nearest(name, asked)}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

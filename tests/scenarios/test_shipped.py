@@ -1,0 +1,91 @@
+"""The shipped scenarios: recorded as they are derived, in pairs, and as TLC has it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from checker.scenarios.derived import GENERATED, derive
+from checker.scenarios.expectation import unmet, unpaired
+from checker.scenarios.scenario import Scenario, read
+from tests.cli.running import run
+
+ROOT = Path(__file__).parents[2] / "counterexamples"
+SCENARIOS = [read(path.parent, ROOT) for path in sorted(ROOT.glob("*/scenario.toml"))]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_the_recorded_files_are_derived_again_byte_for_byte(scenario: Scenario) -> None:
+    derived = derive(scenario)
+    recorded = {name: (scenario.folder / name).read_bytes() for name in GENERATED if (scenario.folder / name).exists()}
+    assert recorded == {name: text.encode() for name, text in derived.files.items()}
+    assert unmet(scenario, derived.summary) == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_every_scenario_has_a_control(scenario: Scenario) -> None:
+    assert scenario.controls
+    assert unpaired(scenario) == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_controls_of_another_model_are_checked_with_the_same_settings(scenario: Scenario) -> None:
+    own = json.loads((scenario.folder / "expected.json").read_text())
+    for name in scenario.controls:
+        other = json.loads((ROOT / name / "expected.json").read_text())
+        shared = own["settings"].keys() & other["settings"].keys()
+        if own["model"] != other["model"]:
+            assert {n: own["settings"][n] for n in shared} == {n: other["settings"][n] for n in shared}
+        assert {own["verdict"], other["verdict"]} == {"violated", "holds"}
+
+
+def test_counts_and_lengths_are_those_of_tlc() -> None:
+    # TLC's runs of the published specification at the same bounds.
+    found = {s.name: json.loads((s.folder / "expected.json").read_text()) for s in SCENARIOS}
+    explored = {
+        "kip-101-fixed-by-kip-279": (9_027, 18),
+        "kip-279": (60_106, 22),
+        "kip-279-fixed-by-kip-320": (39_619, 22),
+        "truncate-to-hw": (353, 12),
+        "truncate-to-hw-fixed-by-kip-101": (341, 12),
+    }
+    assert {name: (found[name]["distinct"], found[name]["depth"]) for name in explored} == explored
+    lengths = {s.name: s.lengths for s in SCENARIOS if s.name in ("kip-101", "truncate-to-hw", "kip-279")}
+    assert lengths == {
+        "kip-101": {"strong-isr": 12, "weak-isr": 12},
+        "kip-279": {"strong-isr": 12},
+        "truncate-to-hw": {"strong-isr": 10, "weak-isr": 9},
+    }
+
+
+def test_the_trace_is_what_check_prints_and_writes(tmp_path: Path) -> None:
+    folder = ROOT / "kip-101"
+    outcome = run("check", "--scenario", folder, "--itf", tmp_path / "trace.json")
+    assert (folder / "trace.txt").read_text() in outcome.out
+    assert (folder / "trace.itf.json").read_bytes() == (tmp_path / "trace.json").read_bytes()
+
+
+def test_the_recorded_traces_replay() -> None:
+    for path in sorted(ROOT.glob("*/trace.itf.json")):
+        assert run("replay", path, "--expect-violation").code == 0
+
+
+def test_serial_and_parallel_regressions_say_the_same(tmp_path: Path) -> None:
+    for name in ("kip-101", "kip-101-fixed-by-kip-279", "truncate-to-hw", "truncate-to-hw-fixed-by-kip-101"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "truncate-to-hw" / "trace.txt").unlink()
+    serial, parallel = (run("regress", tmp_path, "--workers", n, "--json", tmp_path / f"{n}.json") for n in (1, 2))
+    assert serial == parallel
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+    assert serial.code == 10
+    assert serial.out.splitlines() == [
+        "as recorded      kip-101: violated: strong-isr 12, weak-isr 12; 5,491 states, depth 12",
+        "as recorded      kip-101-fixed-by-kip-279: holds; 9,027 states, depth 18",
+        "DRIFT            truncate-to-hw: violated: strong-isr 10, weak-isr 9; 353 states, depth 12",
+        "  trace.txt is not recorded",
+        "as recorded      truncate-to-hw-fixed-by-kip-101: holds; 341 states, depth 12",
+        "4 scenarios: 1 DRIFT, 3 as recorded",
+    ]
