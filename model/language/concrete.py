@@ -28,7 +28,7 @@ from model.language.domains import (
     Sequence_,
     Value,
 )
-from model.language.errors import EvaluationError, ModelError, OfTheState, caller, mistake, nearest
+from model.language.errors import EvaluationError, ModelError, OfTheState, caller, mistake, nearest, not_a_condition
 from model.language.model import Model, as_parameter
 
 State = tuple[Value, ...]
@@ -134,7 +134,7 @@ class Plain(OfTheState):
     def __ne__(self, other: object) -> Any:
         return other if isinstance(other, Undefined) else flag_of(self.value != plain_value(other))
 
-    def _operators(self) -> str:
+    def _operators(self) -> tuple[str, str]:
         return self.domain.operators
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ class PlainFlag(OfTheState):
     def __init__(self, value: bool, why: tuple[dict[str, Any], Callable[[], Any]] | None = None) -> None:
         self.value, self.why = value, why
 
-    def _operators(self) -> str:
+    def _operators(self) -> tuple[str, str]:
         return Flag.operators
 
     __hash__ = OfTheState.__hash__
@@ -187,9 +187,11 @@ class PlainFlag(OfTheState):
         chosen, other = (yes, no) if self.value else (no, yes)
         if isinstance(chosen, CONCRETE):
             return chosen
-        if isinstance(other, Part | Undefined) and type(other._domain) in PARTS:
-            return part(other._domain, stored(other._domain, chosen), None, ())
-        return lifted(chosen)
+        domain = other._domain if isinstance(other, Part | Undefined) else None
+        if domain is None or type(domain) not in PARTS:
+            return lifted(chosen)
+        value = stored(domain, chosen)
+        return value._of(domain) if isinstance(value, Undefined) else part(domain, value, None, ())
 
     def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
         """This flag; where it is false it remembers for which choice, and what was asked of it."""
@@ -675,6 +677,8 @@ class ConcreteState:
             if isinstance(condition, Undefined):
                 if self._doubt is None:
                     self.__dict__["_doubt"] = condition
+            elif not isinstance(condition, bool | PlainFlag):
+                raise not_a_condition(condition)
             elif not (condition if isinstance(condition, bool) else condition.value):
                 raise Disabled
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from model.language.brokers import COMPARE
-from model.language.errors import ModelError, mistake
+from model.language.brokers import COMPARE, NO_ORDER
+from model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
 from model.language.expressions import Kind
 
 Value = Any
@@ -37,8 +37,8 @@ class Scalar:
 class Domain:
     """The values of a variable; subclasses say how one is stored, ordered, checked and written as JSON."""
 
-    operators: ClassVar[str] = ""
-    """Of a scalar: what can be done with values of the state."""
+    operators: ClassVar[tuple[str, str]]
+    """Of a scalar: what is said of an operator that its values do not have, and what to write instead."""
 
     def scalars(self) -> list[Scalar]:
         """The leaves of a value, in the order in which they decide which of two values is less."""
@@ -82,7 +82,7 @@ class Domain:
 class Flag(Domain):
     """False, then true."""
 
-    operators = "combine flags with & | ~, compare them with == and !="
+    operators = (UNKNOWN_OPERATOR, "combine flags with & | ~, compare them with == and !=")
 
     def scalars(self) -> list[Scalar]:
         return [Scalar("", "flag", 0, 1)]
@@ -107,7 +107,7 @@ class Flag(Domain):
 class Number(Domain):
     """The integers low..high, both included."""
 
-    operators = "compute with + - *, compare with == != < <= > >="
+    operators = (UNKNOWN_OPERATOR, "compute with + - *, compare with == != < <= > >=")
     low: int
     high: int
 
@@ -138,7 +138,7 @@ class Number(Domain):
 class Enum(Domain):
     """Named values, in the order written."""
 
-    operators = "compare named values with == and !="
+    operators = (UNKNOWN_OPERATOR, "compare named values with == and !=")
     members: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class Enum(Domain):
 class Broker(Domain):
     """A broker, or with `optional` first of all None; brokers are a scalarset: equal or not, never less or more."""
 
-    operators = COMPARE
+    operators = (NO_ORDER, COMPARE)
     optional: bool = False
     count: int = 0
 
@@ -190,14 +190,15 @@ class Broker(Domain):
         yield from range(self.count)
 
     def __str__(self) -> str:
-        return f"a broker from 0 to {self.count - 1}{' or none' if self.optional else ''}"
+        numbers = f" from 0 to {self.count - 1}" if self.count else ""
+        return f"a broker{numbers}{' or none' if self.optional else ''}"
 
 
 @dataclass(frozen=True)
 class BrokerSet(Domain):
     """A set of brokers, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
-    operators = "combine sets with | & -, compare them with == != <= >="
+    operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
 
     def scalars(self) -> list[Scalar]:
@@ -225,7 +226,7 @@ class BrokerSet(Domain):
         return frozenset(self.element.from_json(x) for x in data)
 
     def __str__(self) -> str:
-        return f"a set of brokers from 0 to {self.element.count - 1}"
+        return f"a set of brokers{str(self.element).removeprefix('a broker')}"
 
 
 @dataclass(frozen=True)
@@ -358,8 +359,8 @@ class Messages(Domain):
         return [self.element.to_json(x) for x in self.elements if x in value]
 
     def from_json(self, data: Any) -> Value:
-        if not isinstance(data, list):
-            raise ValueError(f"{data!r} is not {self}: a set is a list")
+        if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
+            raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
         return frozenset(self.element.from_json(x) for x in data)
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any, Final, NoReturn
 
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
 """What to write instead of `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on the state."""
+
+UNKNOWN_OPERATOR: Final = "this operator is not known"
 
 _LANGUAGE = str(Path(__file__).parent)
 
@@ -41,7 +44,8 @@ class EvaluationError(Exception):
 def caller() -> str:
     """`file:line` of the innermost frame outside the language: the modeller's own line."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LANGUAGE):
+    # The initialisers that `dataclass` writes are in no file.
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_LANGUAGE, "<string>")):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
@@ -53,8 +57,8 @@ def mistake(what: str, remedy: str) -> ModelError:
 
 def not_a_condition(value: object) -> ModelError:
     """What stands where a condition is needed is none."""
-    if value in (-1, -2) and isinstance(value, int):
-        return mistake(f"{value} is not a condition, it is ~ of a Python bool", "write `not` for what parameters decide")
+    if isinstance(value, int) and value in (-1, -2):
+        return mistake(f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide")
     return mistake(f"{value!r} is not a condition", "compare it with something")
 
 
@@ -75,12 +79,13 @@ class OfTheState:
         """The end of a message: which value it is, where that can be said."""
         return ""
 
-    def _operators(self) -> str:
-        """What to write instead of an operator that there is not."""
-        return "assign or compare its parts"
+    def _operators(self) -> tuple[str, str]:
+        """What to say of an operator that there is not, and what to write instead."""
+        return UNKNOWN_OPERATOR, "use the operators of its parts"
 
     def _refused(self, other: object = None) -> NoReturn:
-        raise mistake(f"this operator is not known{self._shown()}", self._operators())
+        what, remedy = self._operators()
+        raise mistake(f"{what}{self._shown()}", remedy)
 
     _refuse: Any = _refused
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
@@ -90,7 +95,8 @@ class OfTheState:
 
     def __getattr__(self, name: str) -> Any:
         # An attribute error for what Python itself asks for, such as __deepcopy__.
-        known = [n for n in dir(type(self)) if not n.startswith("_")]
+        known = [n for n, x in inspect.getmembers(type(self)) if n[0] != "_" and not inspect.isdatadescriptor(x)]
+        known += [n for n, x in inspect.getmembers(type(self)) if n[0] != "_" and isinstance(x, property)]
         raise NoSuchAttribute(f"{caller()}: there is no .{name}{self._shown()}; {nearest(name, known)}")
 
     def __bool__(self) -> NoReturn:

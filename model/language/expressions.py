@@ -453,7 +453,9 @@ def render(a: Expression) -> str:
         return f"{inner[1]} if {inner[0]} else {inner[2]}"
     if a.operator == "has":
         return f"{inner[0]}.has({render(a.arguments[1])})"
-    return f"{'not ' if a.operator == 'not' else a.operator}{inner[0]}"
+    if a.operator == "only":
+        return f"{{{render(a.arguments[0])}}}"
+    return f"not {inner[0]}" if a.operator == "not" else f"{inner[0]}.{a.operator}"
 
 
 def _render_constant(a: Expression) -> str:

@@ -64,7 +64,7 @@ class Term(OfTheState):
     def _constant(self, value: object) -> Expression | None:
         raise NotImplementedError
 
-    def _operators(self) -> str:
+    def _operators(self) -> tuple[str, str]:
         return self.domain.operators
 
 
@@ -263,7 +263,7 @@ class TracedSet(Term):
     domain: BrokerSet
 
     @property
-    def count(self) -> int:
+    def _count(self) -> int:
         return self.domain.element.count
 
     def _constant(self, value: object) -> Expression | None:
@@ -315,28 +315,28 @@ class TracedSet(Term):
         """Whether it holds for every member."""
         from model.language.logic import every
 
-        return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self.count)))
+        return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self._count)))
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for some member."""
         from model.language.logic import some
 
-        return some(self.has(b) & holds(b) for b in map(BrokerId, range(self.count)))
+        return some(self.has(b) & holds(b) for b in map(BrokerId, range(self._count)))
 
     @property
     def size(self) -> TracedNumber:
-        return TracedNumber(e.size(self.node), self.defined, Number(0, self.count))
+        return TracedNumber(e.size(self.node), self.defined, Number(0, self._count))
 
     @property
     def is_empty(self) -> TracedFlag:
         return TracedFlag(e.eq(self.node, e.constant("set", 0)), self.defined, Flag())
 
     def _broker(self, broker: Any) -> Term:
-        return TracedBroker(e.constant("broker", -1), TRUE, Broker(True, self.count))._lift(broker)
+        return TracedBroker(e.constant("broker", -1), TRUE, Broker(True, self._count))._lift(broker)
 
     def _only(self, broker: Any) -> TracedSet:
         b = self._broker(broker)
-        return TracedSet(e.only(b.node, self.count), b.defined, self.domain)
+        return TracedSet(e.only(b.node, self._count), b.defined, self.domain)
 
 
 # --- places and structures ------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class SymbolicState:
 
     def enabled(self, method: Callable[..., Any]) -> TracedFlag:
         """Whether some instance of an action can happen in this state."""
+        if not hasattr(method, "__action__"):
+            raise mistake(f"{method!r} is not an action", "write s.enabled(self.name_of_an_action)")
         name = method.__name__
         if name in self._enabling:
             raise mistake(f"{name} asks whether it is itself enabled", "ask about another action")

@@ -135,8 +135,7 @@ class Author:
                     return code
                 return Code(f"minimum(maximum({code.text}, {shape.low}), {shape.high})", code.plain)
             case "broker":
-                code = self.scalar_code(self.pick([BROKER, OPTIONAL]) if not only_plain else BROKER, depth, only_plain)
-                return code
+                return self.scalar_code(BROKER if only_plain else self.pick([BROKER, OPTIONAL]), depth, only_plain)
             case kind if kind in SCALARS:
                 return self.scalar_code(shape, depth, only_plain)
             case "record":
@@ -149,12 +148,23 @@ class Author:
                 (_, index), (_, element) = shape.parts
                 return self.listed([self.value(element, depth - 1, only_plain) for _ in range(self.count(index))])
             case "sequence":
+                same = [r for r in self.routes if r.shape == shape]
+                if same and not only_plain and self.chance(2):
+                    return self.changed(self.path(self.pick(same), depth - 1), shape.parts[0][1])
                 length = self.number(0, shape.high)
                 return self.listed([self.value(shape.parts[0][1], depth - 1, only_plain) for _ in range(length)])
             case "messages":
                 length = self.number(0, 2)
                 return self.listed([self.value(shape.parts[0][1], depth - 1, only_plain) for _ in range(length)])
         raise AssertionError(shape.kind)
+
+    def changed(self, path: str, element: Shape) -> Code:
+        """A sequence made of another one."""
+        if self.chance(2):
+            whole, change = f"{path}.is_full", f"{path}.appended({self.value(element, 0).text})"
+        else:
+            whole, change = f"{path}.is_empty", self.pick([f"{path}.without_first()", f"{path}.truncated(0)"])
+        return Code(change if self.bold else f"when({whole}, {path}, {change})")
 
     def following(self, shape: Shape) -> Code:
         """A value that leads somewhere: the next number, a parameter, another of what the state has."""
@@ -170,7 +180,7 @@ class Author:
         if shape.kind == "set" and self.chance(2):
             held, member = self.path(self.pick(self.of_kind("set")), 0), self.scalar_code(OPTIONAL, 1).text
             return Code(f"{held}.{self.pick(['including', 'excluding'])}({member})")
-        changes = [r for r in self.readable(shape)] if shape.kind in SCALARS else []
+        changes = self.readable(shape) if shape.kind in SCALARS else []
         if changes and self.chance(2):
             return Code(self.path(self.pick(changes), 0))
         return self.value(shape, 0)

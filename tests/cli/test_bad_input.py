@@ -58,7 +58,7 @@ MISTAKES = {
     ),
     "index out of range": (
         "s.of[3] = 1",
-        "mine.py:16: 3 is outside its domain; keep it a number from 1 to 2",
+        "mine.py:16: the index 3 is out of range; index by a number from 1 to 2",
     ),
     "no effect": (
         "s.require(s.x == 1)",
