@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from model.language.concrete import State, holds, leaves_of, run
+from model.language.concrete import holds, leaves_of, run
 from model.language.errors import EvaluationError
 from model.language.model import Action, Model, as_parameter
+from model.language.plain import State
 from model.language.system import Label, actor_of
 
 Predicate = Callable[[Any, Any], Any]

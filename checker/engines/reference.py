@@ -15,8 +15,9 @@ import psutil
 
 from checker.engines.interpreter import Interpreter, Predicate
 from checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
-from model.language.concrete import State, initial_states
+from model.language.concrete import initial_states
 from model.language.errors import EvaluationError
+from model.language.plain import State
 
 
 def search(

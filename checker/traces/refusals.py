@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import model.language
 from checker.reports.values import text_of
-from model.language.concrete import CONCRETE, ConcreteState, Disabled, State, Undefined
+from model.language.concrete import ConcreteState, Disabled
 from model.language.domains import Domain, Record
 from model.language.model import Model
+from model.language.plain import CONCRETE, State, Undefined
 
 LANGUAGE: Final = str(Path(model.language.__file__).parent)
 Span = tuple[int, int, int, int]

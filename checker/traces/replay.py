@@ -9,9 +9,10 @@ from checker.reports.layout import plural
 from checker.reports.values import differences, label_text
 from checker.results import Step, Trace
 from checker.traces.refusals import unmet_requirement
-from model.language.concrete import State, initial_states
+from model.language.concrete import initial_states
 from model.language.errors import EvaluationError
 from model.language.model import Model, as_parameter
+from model.language.plain import State
 from model.language.system import Label
 
 

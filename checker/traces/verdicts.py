@@ -11,8 +11,9 @@ from checker.reports.values import label_text
 from checker.results import Exit
 from checker.traces.files import Recording, decoded, label_of
 from checker.traces.replay import Refusal, ReplayOutcome, replay
-from model.language.concrete import State, holds
+from model.language.concrete import holds
 from model.language.errors import EvaluationError, UnknownName, nearest
+from model.language.plain import State
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from checker import check
 from checker.exploration import Limits
 from checker.kernel import lanes
 from checker.results import Result
-from model.language import concrete, symbolic
+from model.language import concrete, plain, symbolic
 from model.language import expressions as e
 from model.language.tracing import SymbolicState
 from tests.agreement.engines import STATES, Engine, by_evaluation, by_native_code, by_reference, traced
@@ -158,15 +158,15 @@ def test_a_condition_of_definedness_that_the_tracer_forgets_is_noticed(monkeypat
 
 def test_a_wrong_append_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepend(self: Any, element: Any) -> None:
-        x = concrete.stored(self._domain.element, element)
+        x = plain.stored(self._domain.element, element)
         self._change(x, lambda: (x, *self._plain))
 
-    monkeypatch.setattr(concrete.PlainSequence, "append", prepend)
+    monkeypatch.setattr(plain.PlainSequence, "append", prepend)
     assert_noticed(by_evaluation)
 
 
 def test_a_wrong_or_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concrete.PlainFlag, "__or__", lambda self, other: self)
+    monkeypatch.setattr(plain.PlainFlag, "__or__", lambda self, other: self)
     assert_noticed(by_evaluation)
 
 

@@ -1,0 +1,633 @@
+"""What a model's methods compute with on a concrete state: plain Python values, nothing traced.
+
+A log is a tuple, a set a frozenset, an assignment replaces a part of the state. Names of methods are those of
+`symbolic`, with which this shares no code.
+
+An operation without a meaning (the record past a log's end) gives `Undefined`, which spreads, except that
+`false & undefined` is false and `true | undefined` is true: it becomes an `EvaluationError` only if it decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from model.language.brokers import BrokerId, NoBroker
+from model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Messages,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+    Value,
+)
+from model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+
+if TYPE_CHECKING:
+    from model.language.concrete import ConcreteState
+
+State = tuple[Value, ...]
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """`what` went wrong at `where`, `file:line` of the model."""
+
+    what: str
+    where: str
+
+
+class Undefined(OfTheState):
+    """The result of an operation that means nothing here.
+
+    It knows its domain where that is a structure's, and at which path of which state it would be assigned: to assign
+    there, or into it, means nothing either.
+    """
+
+    __slots__ = ("_failure", "_domain", "_place")
+    _failure: Failure
+    _domain: Domain | None
+    _place: tuple[ConcreteState, Path] | None
+
+    def __init__(
+        self, what: str | Failure, domain: Domain | None = None, place: tuple[ConcreteState, Path] | None = None
+    ) -> None:
+        put = object.__setattr__  # assignments of fields are the model's
+        put(self, "_failure", what if isinstance(what, Failure) else Failure(what, caller()))
+        put(self, "_domain", domain)
+        put(self, "_place", place)
+
+    def _of(self, domain: Domain | None, *steps: Any) -> Undefined:
+        """What a part of it is: as undefined."""
+        place = self._place and (self._place[0], (*self._place[1], *steps))
+        return Undefined(self._failure, domain, place if steps else None)
+
+    def _spreads(self, *operands: Any) -> Undefined:
+        return self._of(None)
+
+    _spread: Any = _spreads
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CHANGES and self._place is not None:
+            return lambda *operands: self._assign()
+        match self._domain:
+            case Record():
+                return self._of(self._domain.fields[name][1], name)
+            case Sequence_() if name in ("first", "last", "at"):
+                return self._of(self._domain.element)
+        return self._of(None)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._of(self._domain.element, step_to(0, True)) if isinstance(self._domain, Per) else self._of(None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        getattr(self, name)._assign()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self[index]._assign()
+
+    def _assign(self) -> None:
+        if self._place is None:
+            raise mistake("a change of a value that is not in the state", "change it through s, where it is kept")
+        state, path = self._place
+        state._write(path, ANY_NUMBER, self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self
+
+    def __and__(self, other: Any) -> Any:
+        return FALSE if other is False or (isinstance(other, PlainFlag) and not other.value) else self
+
+    def __or__(self, other: Any) -> Any:
+        return TRUE if other is True or (isinstance(other, PlainFlag) and other.value) else self
+
+    __rand__, __ror__ = __and__, __or__
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _spread
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = _spread
+
+    __hash__ = OfTheState.__hash__
+
+
+class Plain(OfTheState):
+    """A scalar read from the state."""
+
+    __slots__ = ("value", "domain")
+
+    def __init__(self, value: Any, domain: Domain) -> None:
+        self.value, self.domain = value, domain
+
+    __hash__ = OfTheState.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value == plain_value(other))
+
+    def __ne__(self, other: object) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value != plain_value(other))
+
+    def _operators(self) -> tuple[str, str]:
+        return self.domain.operators
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class PlainFlag(OfTheState):
+    """True or false; `why` is the choice of a `for_all` for which it is false, outermost first."""
+
+    __slots__ = ("value", "why")
+
+    def __init__(self, value: bool, why: tuple[dict[str, Any], Callable[[], Any]] | None = None) -> None:
+        self.value, self.why = value, why
+
+    def _operators(self) -> tuple[str, str]:
+        return Flag.operators
+
+    __hash__ = OfTheState.__hash__
+
+    def __and__(self, other: Any) -> Any:
+        if not self.value:
+            return self
+        return flag_of(other) if isinstance(other, bool) else other
+
+    def __or__(self, other: Any) -> Any:
+        if self.value:
+            return TRUE
+        if other is False or (isinstance(other, PlainFlag) and not other.value and other.why is None):
+            return self
+        return flag_of(other) if isinstance(other, bool) else other
+
+    __rand__ = __and__
+
+    def __ror__(self, other: Any) -> Any:
+        return self | other
+
+    def __invert__(self) -> PlainFlag:
+        return FALSE if self.value else TRUE
+
+    def __eq__(self, other: object) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value == plain_value(other))
+
+    def __ne__(self, other: object) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value != plain_value(other))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def choose(self, yes: Any, no: Any) -> Any:
+        chosen, other = (yes, no) if self.value else (no, yes)
+        if isinstance(chosen, CONCRETE):
+            return chosen
+        domain = other._domain if isinstance(other, Part | Undefined) else None
+        if domain is None or type(domain) not in PARTS:
+            return lifted(chosen)
+        value = stored(domain, chosen)
+        return value._of(domain) if isinstance(value, Undefined) else part(domain, value, None, ())
+
+    def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
+        """This flag; where it is false it remembers for which choice, and what was asked of it."""
+        if self.value:
+            return self
+        inner, again = self.why if self.why is not None else ({}, None)
+        # Of a quantifier around another, only the condition: its body is the other.
+        asked = parts if again is None else parts[:-1]
+        return PlainFlag(
+            False, ({**instance, **inner}, lambda: [*(part(**instance) for part in asked), again and again()])
+        )
+
+
+FALSE: Final = PlainFlag(False)
+TRUE: Final = PlainFlag(True)
+
+
+def flag_of(value: bool) -> PlainFlag:
+    return TRUE if value else FALSE
+
+
+class PlainNumber(Plain):
+    __slots__ = ()
+
+    def __le__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
+
+    def __lt__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value < plain_value(other))
+
+    def __ge__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
+
+    def __gt__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value > plain_value(other))
+
+    def __add__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else PlainNumber(self.value + plain_value(other), ANY_NUMBER)
+
+    def __sub__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else PlainNumber(self.value - plain_value(other), ANY_NUMBER)
+
+    def __rsub__(self, other: Any) -> Any:
+        return PlainNumber(plain_value(other) - self.value, ANY_NUMBER)
+
+    def __mul__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else PlainNumber(self.value * plain_value(other), ANY_NUMBER)
+
+    def __neg__(self) -> PlainNumber:
+        return PlainNumber(-self.value, ANY_NUMBER)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+ANY_NUMBER: Final = Number(-(1 << 62), 1 << 62)
+ANY_BROKER: Final = Broker(optional=True, count=62)
+
+
+class PlainMember(Plain):
+    __slots__ = ()
+
+
+class PlainBroker(Plain):
+    __slots__ = ()
+
+    @property
+    def is_none(self) -> PlainFlag:
+        return flag_of(self.value is None)
+
+
+class PlainSet(Plain):
+    __slots__ = ()
+    domain: BrokerSet
+
+    def __or__(self, other: Any) -> Any:
+        return self._binary(other, frozenset.union)
+
+    def __and__(self, other: Any) -> Any:
+        return self._binary(other, frozenset.intersection)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary(other, frozenset.difference)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: b - a)
+
+    def __le__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
+
+    def __ge__(self, other: Any) -> Any:
+        return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
+
+    __ror__, __rand__ = __or__, __and__
+
+    def _binary(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Undefined):
+            return other
+        return PlainSet(operation(self.value, plain_value(other)), self.domain)
+
+    def has(self, broker: Any) -> Any:
+        return broker if isinstance(broker, Undefined) else flag_of(plain_value(broker) in self.value)
+
+    def including(self, broker: Any) -> Any:
+        return broker if isinstance(broker, Undefined) else PlainSet(self.value | only(broker), self.domain)
+
+    def excluding(self, broker: Any) -> Any:
+        return broker if isinstance(broker, Undefined) else PlainSet(self.value - only(broker), self.domain)
+
+    def every(self, holds: Callable[[BrokerId], Any]) -> Any:
+        result: Any = TRUE
+        for broker in sorted(self.value):
+            result = result & holds(BrokerId(broker))
+        return result
+
+    def some(self, holds: Callable[[BrokerId], Any]) -> Any:
+        result: Any = FALSE
+        for broker in sorted(self.value):
+            result = result | holds(BrokerId(broker))
+        return result
+
+    @property
+    def size(self) -> PlainNumber:
+        return PlainNumber(len(self.value), ANY_NUMBER)
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return flag_of(not self.value)
+
+
+def only(broker: Any) -> frozenset[int]:
+    value = plain_value(broker)
+    return frozenset() if value is None else frozenset([value])
+
+
+# --- structures -----------------------------------------------------------------------------------------------------
+
+
+class Part(OfTheState):
+    """A structure: its value, and where it is in the state being changed (None: a value of its own)."""
+
+    __slots__ = ("_domain", "_value", "_state", "_path")
+    _domain: Domain
+
+    def __init__(self, domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> None:
+        self._domain = domain
+        self._value = value
+        self._state = state
+        self._path = path
+
+    @property
+    def _plain(self) -> Value:
+        state = self._state
+        if state is not None and (state._writes or state._notes is not None):
+            state._noticed(self._path)
+        return self._value
+
+    def _assign(self, value: Any, key: Path = (), domain: Domain | None = None) -> None:
+        if self._state is None:
+            raise mistake("a change of a value that is not in the state", "change it through s, where it is kept")
+        self._state._write((*self._path, *key), domain or self._domain, value)
+
+    def _change(self, operand: Any, value: Callable[[], Value]) -> None:
+        """Assigns a value made from an operand, which may be undefined."""
+        self._assign(operand if isinstance(operand, Undefined) else Settled(value()))
+
+    def __eq__(self, other: object) -> Any:
+        value = plain_value(other, self._domain)
+        return value if isinstance(value, Undefined) else flag_of(self._plain == value)
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return same if isinstance(same, Undefined) else ~same
+
+    __hash__ = OfTheState.__hash__
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
+class PlainRecord(Part):
+    __slots__ = ()
+    _domain: Record
+
+    def __init__(self, domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> None:
+        put = object.__setattr__  # assignments of fields are the model's
+        put(self, "_domain", domain)
+        put(self, "_value", value)
+        put(self, "_state", state)
+        put(self, "_path", path)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._domain.fields.get(name)
+        if found is None:
+            found = self._field(name)
+        return part(found[1], self._value[found[0]], self._state, (*self._path, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _, domain = self._field(name)
+        self._assign(value, (name,), domain)
+
+    def _field(self, name: str) -> tuple[int, Domain]:
+        if name not in self._domain.names:
+            raise ModelError(f"{caller()}: there is no field {name!r}; {nearest(name, self._domain.names)}")
+        return self._domain.fields[name]
+
+
+class PlainPer(Part):
+    __slots__ = ()
+    _domain: Per
+
+    def __getitem__(self, index: Any) -> Any:
+        key = plain_value(index)
+        if isinstance(key, Undefined):
+            return self._undefined(key._failure)
+        position = self._domain.positions.get(key)
+        if position is None:
+            return self._outside(key)
+        step = step_to(position, isinstance(index, Plain | PlainFlag))
+        return part(self._domain.element, self._value[position], self._state, (*self._path, step))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        key = plain_value(index)
+        position = None if isinstance(key, Undefined) else self._domain.positions.get(key)
+        if position is None:
+            value = key if isinstance(key, Undefined) else self._outside(key)
+        step = step_to(position or 0, isinstance(index, Plain | PlainFlag | Undefined))
+        self._assign(value, (step,), self._domain.element)
+
+    def _outside(self, key: Any) -> Undefined:
+        return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
+
+    def _undefined(self, what: str | Failure) -> Undefined:
+        # Like any index that the state decides, one outside stands for all of them where assignments may clash.
+        place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
+        return Undefined(what, self._domain.element, place)
+
+
+class PlainSequence(Part):
+    __slots__ = ()
+    _domain: Sequence_
+
+    def __getitem__(self, offset: Any) -> NoReturn:
+        raise mistake(f"[{offset!r}] indexes a sequence", "write .at(offset), .first or .last")
+
+    @property
+    def length(self) -> PlainNumber:
+        return PlainNumber(len(self._plain), ANY_NUMBER)
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return flag_of(not self._plain)
+
+    @property
+    def is_full(self) -> PlainFlag:
+        return flag_of(len(self._plain) == self._domain.capacity)
+
+    @property
+    def first(self) -> Any:
+        return self.at(0)
+
+    @property
+    def last(self) -> Any:
+        return self.at(len(self._plain) - 1)
+
+    def at(self, offset: Any) -> Any:
+        if isinstance(offset, Undefined):
+            return offset._of(self._domain.element)
+        where, value = plain_value(offset), self._plain
+        if not 0 <= where < len(value):
+            return Undefined(f"offset {where} of a sequence of length {len(value)}", self._domain.element)
+        return part(self._domain.element, value[where], None, ())
+
+    def appended(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        if isinstance(x, Undefined):
+            return x
+        if len(self._plain) == self._domain.capacity:
+            return Undefined(f"an append to a full sequence of {self._domain.capacity} elements")
+        return PlainSequence(self._domain, (*self._plain, x), None, ())
+
+    def truncated(self, length: Any) -> Any:
+        kept = plain_value(length)
+        if isinstance(kept, Undefined):
+            return kept
+        if not 0 <= kept <= len(self._plain):
+            return Undefined(f"a truncation to {kept} of a sequence of length {len(self._plain)}")
+        return PlainSequence(self._domain, self._plain[:kept], None, ())
+
+    def without_first(self) -> Any:
+        if not self._plain:
+            return Undefined("the first element of an empty sequence is removed")
+        return PlainSequence(self._domain, self._plain[1:], None, ())
+
+    def append(self, element: Any) -> None:
+        self._assign(self.appended(element))
+
+    def truncate(self, length: Any) -> None:
+        self._assign(self.truncated(length))
+
+    def remove_first(self) -> None:
+        self._assign(self.without_first())
+
+
+class PlainMessages(Part):
+    __slots__ = ()
+    _domain: Messages
+
+    def has(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x if isinstance(x, Undefined) else flag_of(x in self._plain)
+
+    def add(self, element: Any) -> None:
+        x = stored(self._domain.element, element)
+        self._change(x, lambda: self._plain | {x})
+
+    def remove(self, element: Any) -> None:
+        x = stored(self._domain.element, element)
+        self._change(x, lambda: self._plain - {x})
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return flag_of(not self._plain)
+
+
+class Index:
+    """A step of a path into per(...): the position, and whether the state decided it."""
+
+    __slots__ = ("position", "dynamic")
+
+    def __init__(self, position: int, dynamic: bool) -> None:
+        self.position, self.dynamic = position, dynamic
+
+    def meets(self, other: object) -> bool:
+        return isinstance(other, Index) and (self.dynamic or other.dynamic or self.position == other.position)
+
+
+@cache
+def step_to(position: int, dynamic: bool) -> Index:
+    """The one step of this kind."""
+    return Index(position, dynamic)
+
+
+class Settled:
+    """A plain value that is known to be in the domain it is stored in."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove")
+"""Methods that assign."""
+CONCRETE: Final = (Plain, PlainFlag, Part, Undefined)
+SCALARS: Final[dict[type[Domain], type[Plain]]] = {
+    Number: PlainNumber,
+    Enum: PlainMember,
+    Broker: PlainBroker,
+    BrokerSet: PlainSet,
+}
+PARTS: Final[dict[type[Domain], type[Part]]] = {
+    Record: PlainRecord,
+    Per: PlainPer,
+    Sequence_: PlainSequence,
+    Messages: PlainMessages,
+}
+
+
+def shown_key(key: Any) -> str:
+    return "none" if key is None else str(key)
+
+
+def part(domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> Any:
+    """A value of a domain as methods use it."""
+    kind = type(domain)
+    structure = PARTS.get(kind)
+    if structure is not None:
+        return structure(domain, value, state, path)
+    if state is not None and (state._writes or state._notes is not None):
+        state._noticed(path)
+    return flag_of(value) if kind is Flag else SCALARS[kind](value, domain)
+
+
+def lifted(value: Any) -> Any:
+    """A plain Python value as methods use it."""
+    if isinstance(value, bool):
+        return flag_of(value)
+    if isinstance(value, int):
+        return PlainNumber(value, ANY_NUMBER)
+    if isinstance(value, str):
+        return PlainMember(value, Enum((value,)))
+    if isinstance(value, BrokerId | NoBroker):
+        return PlainBroker(plain_value(value), ANY_BROKER)
+    if isinstance(value, set | frozenset):
+        return PlainSet(plain_value(value), BrokerSet(ANY_BROKER))
+    return value
+
+
+def plain_value(operand: Any, domain: Domain | None = None) -> Value:
+    """The plain value of an operand: what the state holds, a broker's number, None for none."""
+    if isinstance(operand, BrokerId):
+        return operand.number
+    if isinstance(operand, Plain | PlainFlag):
+        return operand.value
+    if isinstance(operand, Part):
+        return operand._plain
+    if isinstance(operand, NoBroker):
+        return None
+    if isinstance(operand, set | frozenset) or (isinstance(operand, list | tuple) and domain is None):
+        return frozenset(plain_value(x) for x in operand)
+    return operand if domain is None else stored(domain, operand)
+
+
+def stored(domain: Domain, value: Any) -> Any:
+    """The plain value of a domain that an assignment stores; `Undefined` where it does not fit."""
+    if isinstance(value, Undefined):
+        return value
+    if isinstance(value, Settled):
+        return value.value
+    made: Any
+    if isinstance(value, Plain | PlainFlag | Part):
+        made = plain_value(value)
+    elif isinstance(domain, Record) and isinstance(value, dict):
+        made = joined(stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True))
+    elif isinstance(domain, Per | Sequence_) and isinstance(value, list | tuple):
+        made = joined(stored(domain.element, x) for x in value)
+    elif isinstance(domain, Messages) and isinstance(value, list | tuple):
+        made = joined(stored(domain.element, x) for x in value)
+        made = made if isinstance(made, Undefined) else frozenset(made)
+    else:
+        made = plain_value(value)
+    if isinstance(made, Undefined) or domain.contains(made):
+        return made
+    return Undefined(f"the value {shown_key(made)} is not {domain}")
+
+
+def joined(values: Iterator[Any]) -> Any:
+    made = tuple(values)
+    wrong = next((x for x in made if isinstance(x, Undefined)), None)
+    return made if wrong is None else wrong

@@ -1,0 +1,181 @@
+"""On random models every engine finds the same, and breaking any one of them is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
+
+from checker import check
+from checker.exploration import Limits
+from checker.kernel import lanes
+from checker.results import Result
+from model.language import concrete, plain, symbolic
+from model.language import expressions as e
+from model.language.tracing import SymbolicState
+from tests.agreement.engines import STATES, Engine, by_evaluation, by_native_code, by_reference, traced
+from tests.agreement.profiles import THOROUGH, examples
+from tests.agreement.random_models import load, models
+
+QUESTIONS = ((False, False), (False, True), (True, True))
+"""(keep_going, deadlock)"""
+
+
+Question = tuple[bool, bool]
+
+
+def assert_agree(source: str, question: Question, engine: Engine) -> None:
+    interpreter, system = traced(load(source))
+    assert engine(interpreter, system, *question) == by_reference(interpreter, system, *question)
+
+
+@examples(400)
+@given(models(), st.sampled_from(QUESTIONS))
+def test_the_traced_transitions_mean_what_the_methods_do(source: str, question: Question) -> None:
+    assert_agree(source, question, by_evaluation)
+
+
+@examples(150)
+@given(models(), st.sampled_from(QUESTIONS))
+def test_native_code_finds_what_the_reference_finds(source: str, question: Question) -> None:
+    assert_agree(source, question, by_native_code)
+
+
+@examples(100)
+@given(models(), st.sampled_from(QUESTIONS))
+def test_both_engines_give_the_same_verdicts_and_the_same_traces(source: str, question: Question) -> None:
+    cls = load(source)
+    traced(cls)
+    keep_going, deadlock = question
+    one, other = (
+        check(cls, engine=engine, keep_going=keep_going, deadlock=deadlock, limits=Limits(states=STATES))
+        for engine in ("reference", "local")
+    )
+    assert essence(one) == essence(other)
+
+
+def essence(result: Result) -> dict[str, Any]:
+    """A result without what depends on the engine, the machine and the time."""
+    data = result.to_json()
+    for name in ("engine", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers"):
+        data.pop(name, None)
+    return {**data, "evaluation": result.evaluation, "deadlock": result.deadlock, "findings": result.findings}
+
+
+# --- broken on purpose ----------------------------------------------------------------------------------------------
+
+
+def assert_noticed(engine: Engine) -> None:
+    """Some random model tells the engines apart."""
+
+    def differs(source: str) -> bool:
+        try:
+            assert_agree(source, (True, True), engine)
+        except UnsatisfiedAssumption:
+            raise
+        except Exception:
+            return True
+        return False
+
+    try:
+        find(models(), differs, settings=examples(1500, shrink=False))
+    except NoSuchExample:
+        pytest.fail("nobody noticed")
+
+
+def instead(operator: str) -> Any:
+    """Writes the code of another operator in its place."""
+    return lambda self, node: lanes.Lanes.binary(
+        self, e._node(operator, node.arguments, node.kind, node.low, node.high)
+    )
+
+
+def swapped(original: Any) -> Any:
+    def write(self: Any, node: e.Expression) -> Any:
+        *first, a, b = node.arguments
+        return original(self, e._node(node.operator, (*first, b, a), node.kind, node.low, node.high))
+
+    return write
+
+
+BROKEN_CODE = {
+    "not": lambda self, node: self.known[node.arguments[0]],
+    "and": lambda self, node: self.known[node.arguments[0]],
+    "or": lambda self, node: self.known[node.arguments[-1]],
+    "eq": lambda self, node: lanes.ALL,
+    "le": swapped(lanes.Lanes.le),
+    "add": instead("subtract"),
+    "subtract": swapped(lanes.Lanes.binary),
+    "multiply": instead("add"),
+    "if": swapped(lanes.Lanes.if_),
+    "has": lambda self, node: "zeroinitializer",
+    "only": lambda self, node: lanes.splat(1),
+    "union": instead("intersection"),
+    "intersection": instead("union"),
+    "difference": swapped(lanes.Lanes.difference),
+    "subset": swapped(lanes.Lanes.subset),
+    "size": lambda self, node: lanes.splat(1),
+}
+EVERY_RUN = tuple(BROKEN_CODE)
+"""Those that are noticed soon; the others are broken when the search is thorough."""
+
+
+def test_every_operator_is_broken_once() -> None:
+    assert BROKEN_CODE.keys() == lanes._OPERATORS.keys() == e.SEMANTICS.keys()
+
+
+@pytest.mark.parametrize("operator", [x for x in BROKEN_CODE if THOROUGH or x in EVERY_RUN])
+def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(lanes._OPERATORS, operator, BROKEN_CODE[operator])
+    assert_noticed(by_native_code)
+
+
+def test_an_assignment_that_the_tracer_drops_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = SymbolicState._write
+    monkeypatch.setattr(SymbolicState, "_write", lambda s, leaf, node: None if leaf > 2 else write(s, leaf, node))
+    assert_noticed(by_evaluation)
+
+
+def test_a_frame_that_the_tracer_does_not_keep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbolic.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
+    assert_noticed(by_evaluation)
+
+
+def test_a_read_of_the_wrong_element_by_the_tracer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        symbolic.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))
+    )
+    assert_noticed(by_evaluation)
+
+
+def test_a_condition_of_definedness_that_the_tracer_forgets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbolic, "_kleene", lambda a, b, decides: e.TRUE)
+    assert_noticed(by_evaluation)
+
+
+def test_a_wrong_append_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepend(self: Any, element: Any) -> None:
+        x = plain.stored(self._domain.element, element)
+        self._change(x, lambda: (x, *self._plain))
+
+    monkeypatch.setattr(plain.PlainSequence, "append", prepend)
+    assert_noticed(by_evaluation)
+
+
+def test_a_wrong_or_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain.PlainFlag, "__or__", lambda self, other: self)
+    assert_noticed(by_evaluation)
+
+
+def test_an_assignment_that_the_reference_drops_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    after = concrete.ConcreteState._after
+
+    def forgetful(s: Any) -> Any:
+        s._writes[1:] = []
+        return after(s)
+
+    monkeypatch.setattr(concrete.ConcreteState, "_after", forgetful)
+    assert_noticed(by_evaluation)
