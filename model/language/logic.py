@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -59,13 +58,19 @@ def maximum(first: Any, *others: Any) -> Any:
     return first
 
 
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters, in a fraction of the time of `inspect`: engines ask for every state."""
+    code = function.__code__  # type: ignore[attr-defined]
+    return code.co_varnames[hasattr(function, "__self__") : code.co_argcount]  # type: ignore[no-any-return]
+
+
 def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, **domains: Iterable[Any]) -> Any:
     """Whether `holds` for every choice of its parameters `where` they matter; a report names one for which it does not.
 
     >>> for_all(lambda a, b: a + b < 5, a=[1, 2], b=[1, 2])
     True
     """
-    if list(inspect.signature(holds).parameters) != list(domains):
+    if _parameters(holds) != tuple(domains):
         raise mistake(
             f"for_all binds {', '.join(domains)} but its function takes other parameters", "give both the same names"
         )
