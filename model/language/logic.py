@@ -60,8 +60,8 @@ def maximum(first: Any, *others: Any) -> Any:
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, in a fraction of the time of `inspect`: engines ask for every state."""
-    code = function.__code__  # type: ignore[attr-defined]
-    return code.co_varnames[hasattr(function, "__self__") : code.co_argcount]  # type: ignore[no-any-return]
+    code = function.__code__
+    return code.co_varnames[hasattr(function, "__self__") : code.co_argcount]
 
 
 def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, **domains: Iterable[Any]) -> Any:

@@ -307,6 +307,9 @@ class Author:
             return self.pick([Code(path), self.negated(Code(path))])  # type: ignore[no-any-return]
         if route.shape.kind in ("number", "set"):
             operators += ["<=", ">="]
+        if route.shape.kind == "set" and self.chance(2):
+            combined = f"({path} {self.pick('|&-')} {self.scalar_code(SET, 0).text})"
+            return Code(f"({self.pick([path, combined])}.size {self.pick(operators)} {self.number(0, self.brokers)})")
         if route.shape.kind == "number" and self.chance(2):
             other = self.path(self.pick([r for r in self.routes if r.shape.kind == "number"]), 0)
             path = f"({path} {self.pick('+-*')} {other})"

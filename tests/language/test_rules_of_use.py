@@ -310,7 +310,10 @@ IN_SOME_STATE = {
     "s.n = s.end[s.preferred]": (1, "n: the index none is not a broker from 0 to 1"),
     "s.end[s.preferred] = 1": (1, "end[0]: the index none is not a broker from 0 to 1"),
     "s.beliefs[s.preferred].epoch = 1": (1, "beliefs[0].epoch: the index none is not a broker from 0 to 1"),
-    "s.n = when(s.on, s.zk, {'version': s.n - 1, 'on': True}).version": (1, "n: the value -1 is not a number from 0 to 3"),
+    "zk = {'version': s.n - 1, 'on': s.on}\ns.n = when(s.on, s.zk, zk).version": (
+        1,
+        "n: the value -1 is not a number from 0 to 3",
+    ),
     "s.require(s.log.first == 1)\ns.on = True": (1, "offset 0 of a sequence of length 0"),
     "next = when(s.n < 3, s.n + 1, s.n)\ns.on, s.n = s.inbox.has(s.n + 1), next": (
         3,
