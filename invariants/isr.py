@@ -66,3 +66,54 @@ def valid_high_watermark(m: Any, s: Any) -> Any:
         where=lambda member: s.controller.isr.has(member),
         member=m.brokers,
     )
+
+
+def _same_record_in(s: Any, p: int, a: Any, b: Any, offset: int) -> Any:
+    one, other = s.log[p][a], s.log[p][b]
+    return (one.length > offset) & (other.length > offset) & (one.at(offset) == other.at(offset))
+
+
+@invariant
+@needs("log", "replica", "state")
+def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:
+    """Below the high watermark of a legitimate leader, its followers in its own ISR have the same records."""
+
+    def counted_on(p: int, leader: Any, member: Any) -> Any:
+        """Whether a leader reckons with a follower that knows it as its leader."""
+        own = m.is_legitimate(s, p, leader) & s.replica[p][leader].isr.has(member)
+        return own & m.follows(s, p, member, leader) & (s.replica[p][member].epoch == s.state[p].epoch)
+
+    return for_all(
+        lambda p, leader, member, offset: _same_record_in(s, p, leader, member, offset),
+        where=lambda p, leader, member, offset: (
+            (counted_on(p, leader, member) & (s.replica[p][leader].high_watermark > offset))
+            if member != leader
+            else False
+        ),
+        p=m.all_partitions,
+        leader=m.brokers,
+        member=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "replica", "state")
+def no_divergence_in_the_isr(m: Any, s: Any) -> Any:
+    """No two members of the ISR have different records below the high watermarks of both."""
+
+    def differ(p: int, a: Any, b: Any, offset: int) -> Any:
+        one, other = s.log[p][a], s.log[p][b]
+        return (one.length > offset) & (other.length > offset) & (one.at(offset) != other.at(offset))
+
+    def below(p: int, b: Any, offset: int) -> Any:
+        return s.state[p].isr.has(b) & (s.replica[p][b].high_watermark > offset)
+
+    return for_all(
+        lambda p, a, b, offset: ~differ(p, a, b, offset),
+        where=lambda p, a, b, offset: (below(p, a, offset) & below(p, b, offset)) if a != b else False,
+        p=m.all_partitions,
+        a=m.brokers,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )

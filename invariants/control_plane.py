@@ -1,0 +1,81 @@
+"""What ZooKeeper and the controller say, and what brokers believe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import UnknownName, for_all, invariant, needs
+
+
+@invariant
+@needs("state")
+def isr_sane(m: Any, s: Any) -> Any:
+    """The leader, if there is one, is in the ISR."""
+    return for_all(lambda p: s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader), p=m.all_partitions)
+
+
+@invariant
+@needs("state")
+def isr_is_never_empty(m: Any, s: Any) -> Any:
+    """The ISR keeps at least one member, which may lead when it comes back."""
+    return for_all(lambda p: ~s.state[p].isr.is_empty, p=m.all_partitions)
+
+
+@invariant
+@needs("replica", "state")
+def no_version_from_the_future(m: Any, s: Any) -> Any:
+    """No broker knows a zkVersion that ZooKeeper does not have yet."""
+    return for_all(
+        lambda p, b: s.replica[p][b].version <= s.state[p].version,
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")
+def same_version_same_isr(m: Any, s: Any) -> Any:
+    """A legitimate leader that knows ZooKeeper's version knows ZooKeeper's ISR."""
+    return for_all(
+        lambda p, leader: s.replica[p][leader].isr == s.state[p].isr,
+        where=lambda p, leader: m.is_legitimate(s, p, leader) & (s.replica[p][leader].version == s.state[p].version),
+        p=m.all_partitions,
+        leader=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")
+def leader_waits_for_the_whole_isr(m: Any, s: Any) -> Any:
+    """A legitimate leader commits only what every member of ZooKeeper's ISR has: its own ISR lacks none of them."""
+    return for_all(
+        lambda p, leader: m.quorum_isr(s, p, leader) >= s.state[p].isr,
+        where=lambda p, leader: m.is_legitimate(s, p, leader),
+        p=m.all_partitions,
+        leader=m.brokers,
+    )
+
+
+@invariant
+@needs("state")
+def isr_is_assigned(m: Any, s: Any) -> Any:
+    """The ISR has only replicas to which the partition is assigned."""
+    if not m.reassigns:
+        raise UnknownName("invariant isr-is-assigned is about partitions that move; set reassignments to 1 or more")
+    return for_all(lambda p: s.state[p].isr <= s.assignment[p].replicas, p=m.all_partitions)
+
+
+@invariant
+@needs("replica", "state")
+def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
+    """The ISR of a legitimate leader has only replicas of the partition that the leader has heard of."""
+    if not m.reassigns:
+        raise UnknownName(
+            "invariant leader-isr-is-of-its-replicas is about partitions that move; set reassignments to 1 or more"
+        )
+    return for_all(
+        lambda p, leader: s.replica[p][leader].isr <= s.replica[p][leader].replicas,
+        where=lambda p, leader: m.is_legitimate(s, p, leader),
+        p=m.all_partitions,
+        leader=m.brokers,
+    )

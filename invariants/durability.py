@@ -1,0 +1,123 @@
+"""What was committed or acknowledged stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import UnknownName, count, for_all, invariant, needs, some
+
+
+def _holds_committed(s: Any, p: int, b: Any, offset: int) -> Any:
+    log = s.log[p][b]
+    return (log.length > offset) & (log.at(offset) == s.committed[p].records.at(offset))
+
+
+def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
+    """Whether a log has the record with an id."""
+    log = s.log[p][b]
+    return some((log.length > o) & (log.at(o).id == i) for o in range(m.log_size))
+
+
+def _was_committed_in(m: Any, s: Any, p: int, i: int) -> Any:
+    """Whether the record with an id belongs to a partition; with a single one there is nothing to ask."""
+    if m.partitions == 1:
+        return True
+    records = s.committed[p].records
+    return some((records.length > o) & (records.at(o).id == i) for o in range(m.log_size))
+
+
+@invariant
+@needs("log", "replica", "committed", "state")
+def no_committed_loss(m: Any, s: Any) -> Any:
+    """Every later legitimate leader has every committed record."""
+    return for_all(
+        lambda p, leader, offset: _holds_committed(s, p, leader, offset),
+        where=lambda p, leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),
+        p=m.all_partitions,
+        leader=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "committed", "state")
+def isr_has_what_is_committed(m: Any, s: Any) -> Any:
+    """Every member of the ISR, any of which may lead next, has every committed record."""
+    return for_all(
+        lambda p, member, offset: _holds_committed(s, p, member, offset),
+        where=lambda p, member, offset: s.state[p].isr.has(member) & (s.committed[p].records.length > offset),
+        p=m.all_partitions,
+        member=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("committed")
+def committed_records_are_stable(m: Any, s: Any) -> Any:
+    """No offset is ever committed with two different records."""
+    return for_all(lambda p: ~s.committed[p].rewritten, p=m.all_partitions)
+
+
+@invariant
+@needs("log", "replica", "committed")
+def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
+    """Below the high watermark of any replica lies what was committed there, and nothing else."""
+    return for_all(
+        lambda p, b, offset: (s.committed[p].records.length > offset) & _holds_committed(s, p, b, offset),
+        where=lambda p, b, offset: s.replica[p][b].high_watermark > offset,
+        p=m.all_partitions,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "replica", "state", "acknowledged")
+def no_acknowledged_loss(m: Any, s: Any) -> Any:
+    """Every later legitimate leader has every record that a producer with acks=all was told is safe."""
+    return for_all(
+        lambda p, leader, i: _holds_id(m, s, p, leader, i),
+        where=lambda p, leader, i: m.is_legitimate(s, p, leader) & s.acknowledged[i] & _was_committed_in(m, s, p, i),
+        p=m.all_partitions,
+        leader=m.brokers,
+        i=range(m.max_records),
+    )
+
+
+@invariant
+@needs("log", "acknowledged")
+def acknowledged_is_not_lost_everywhere(m: Any, s: Any) -> Any:
+    """Every record that a producer with acks=all was told is safe is in some log, be its broker up or down."""
+    return for_all(
+        lambda i: some(_holds_id(m, s, p, b, i) for p in m.all_partitions for b in m.brokers),
+        where=lambda i: s.acknowledged[i],
+        i=range(m.max_records),
+    )
+
+
+@invariant
+@needs("log", "acknowledged")
+def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
+    """Every record that a producer with acks=all was told is safe is in min.insync.replicas logs or more."""
+    return for_all(
+        lambda i: count(some(_holds_id(m, s, p, b, i) for p in m.all_partitions) for b in m.brokers) >= m.min_isr,
+        where=lambda i: s.acknowledged[i],
+        i=range(m.max_records),
+    )
+
+
+@invariant
+@needs("log", "replica", "state")
+def no_loss_with_acks_one(m: Any, s: Any) -> Any:
+    """Every later legitimate leader has every record that a producer with acks=1 was told is written."""
+    if not m.acks_one:
+        raise UnknownName("invariant no-loss-with-acks-one is about producers with acks=1; set acks_one to true")
+    if m.partitions > 1:
+        raise UnknownName("invariant no-loss-with-acks-one cannot tell partitions apart; set partitions to 1")
+    return for_all(
+        lambda leader, i: _holds_id(m, s, 0, leader, i),
+        where=lambda leader, i: m.is_legitimate(s, 0, leader) & s.acknowledged_by_one[i],
+        leader=m.brokers,
+        i=range(m.max_records),
+    )

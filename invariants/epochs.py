@@ -1,0 +1,140 @@
+"""Leader epochs: who may do what in which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.epoch_cache import describes
+from model.language import UnknownName, for_all, implies, invariant, needs
+
+
+@invariant
+@needs("committed")
+def single_committed_leader_per_epoch(m: Any, s: Any) -> Any:
+    """No two brokers advance a high watermark over a record in the same leader epoch."""
+    return for_all(lambda p: ~s.committed[p].by_two, p=m.all_partitions)
+
+
+@invariant
+@needs("replica", "state")
+def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
+    """In ZooKeeper's leader epoch nobody leads but ZooKeeper's leader."""
+    return for_all(
+        lambda p, b: s.state[p].leader == b,
+        where=lambda p, b: m.leads(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")
+def one_leader_per_epoch(m: Any, s: Any) -> Any:
+    """In no leader epoch up to ZooKeeper's do two brokers lead at the same time."""
+    return for_all(
+        lambda p, a, b: s.replica[p][a].epoch != s.replica[p][b].epoch,
+        where=lambda p, a, b: (
+            (m.leads(s, p, a) & m.leads(s, p, b) & (s.replica[p][a].epoch <= s.state[p].epoch)) if a != b else False
+        ),
+        p=m.all_partitions,
+        a=m.brokers,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")
+def no_epoch_from_the_future(m: Any, s: Any) -> Any:
+    """No broker knows a leader epoch that ZooKeeper does not have yet."""
+    return for_all(
+        lambda p, b: s.replica[p][b].epoch <= s.state[p].epoch,
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("log", "state")
+def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
+    """Along each log leader epochs never fall, and none is later than ZooKeeper's."""
+
+    def fits(p: int, b: Any, offset: int) -> Any:
+        log = s.log[p][b]
+        known = log.at(offset).epoch <= s.state[p].epoch
+        return known if offset == 0 else known & (log.at(offset - 1).epoch <= log.at(offset).epoch)
+
+    return for_all(
+        fits,
+        where=lambda p, b, offset: s.log[p][b].length > offset,
+        p=m.all_partitions,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "committed")
+def one_record_per_offset_and_epoch(m: Any, s: Any) -> Any:
+    """What two logs, or a log and what was committed, have at one offset in one leader epoch is the same record."""
+
+    def same(p: int, a: Any, b: Any, offset: int) -> Any:
+        log, committed = s.log[p][a], s.committed[p].records
+        agrees = _one_record(log, committed, offset)
+        return agrees if a == b else agrees & _one_record(log, s.log[p][b], offset)
+
+    return for_all(
+        same,
+        where=lambda p, a, b, offset: s.log[p][a].length > offset,
+        p=m.all_partitions,
+        a=m.brokers,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+def _one_record(one: Any, other: Any, offset: int) -> Any:
+    same_epoch = (other.length > offset) & (one.at(offset).epoch == other.at(offset).epoch)
+    return implies(same_epoch, one.at(offset) == other.at(offset))
+
+
+@invariant
+@needs("log", "replica", "state")
+def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
+    """What a broker committed that leads no more by ZooKeeper's word is in the log of every member of the ISR."""
+
+    def held(p: int, deposed: Any, member: Any, offset: int) -> Any:
+        log, own = s.log[p][member], s.log[p][deposed]
+        return (log.length > offset) & (own.length > offset) & (log.at(offset) == own.at(offset))
+
+    return for_all(
+        held,
+        where=lambda p, deposed, member, offset: (
+            m.leads(s, p, deposed)
+            & ~m.is_legitimate(s, p, deposed)
+            & s.state[p].isr.has(member)
+            & (s.replica[p][deposed].high_watermark > offset)
+        ),
+        p=m.all_partitions,
+        deposed=m.brokers,
+        member=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "state")
+def epoch_cache_describes_the_log(m: Any, s: Any) -> Any:
+    """A leader-epoch cache has where each epoch of its log starts, and at most one more epoch, at the log end."""
+    if not m.has_epoch_cache:
+        raise UnknownName(
+            "invariant epoch-cache-describes-the-log is about leader-epoch caches; set truncation to kip-101, kip-279 "
+            "or kip-320"
+        )
+    return for_all(
+        lambda p, b: (
+            describes(s.epoch_cache[p][b], s.log[p][b], m.log_size, m.max_leader_epoch)
+            & (s.epoch_cache[p][b].is_empty | (s.epoch_cache[p][b].last.epoch <= s.state[p].epoch))
+        ),
+        p=m.all_partitions,
+        b=m.brokers,
+    )

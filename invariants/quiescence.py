@@ -1,0 +1,100 @@
+"""Stuckness as safety: what must be true where nothing that heals can happen any more.
+
+A state is *quiescent* when no action is enabled except perturbations, those that something outside the protocol brings
+about: a write, a crash, an expiry. Whatever is not in order there stays so until a perturbation happens to repair it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import UnknownName, for_all, invariant, needs, some
+
+
+def quiescent(m: Any, s: Any) -> Any:
+    """Whether no healing action can happen, and not merely for want of room within the bounds of the search."""
+    healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
+    room = [(s.state[p].version < m.max_version) & (s.state[p].epoch < m.max_leader_epoch) for p in m.all_partitions]
+    if m.controller_failover:
+        room.append(~s.controller.is_none)
+    return ~some(s.enabled(f) for f in healing) & ~some(~x for x in room)
+
+
+def _live_leader(m: Any, s: Any, p: int, b: Any) -> Any:
+    """Whether ZooKeeper names a broker as leader that is up and has a session."""
+    return (s.state[p].leader == b) & s.live.has(b) & m.is_up(s, b)
+
+
+@invariant
+@needs("replica", "state", "live")
+def leader_version_is_current(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, the live leader that ZooKeeper names leads at ZooKeeper's version."""
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: m.is_legitimate(s, p, b) & (s.replica[p][b].version == s.state[p].version),
+        where=lambda p, b: rest & _live_leader(m, s, p, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("log", "replica", "state", "live")
+def nothing_awaits_acknowledgement(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, the live leader that ZooKeeper names has committed its whole log."""
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: s.replica[p][b].high_watermark == s.log[p][b].length,
+        where=lambda p, b: rest & _live_leader(m, s, p, b) & m.leads(s, p, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state", "live")
+def every_live_replica_follows(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, every live replica follows the live leader in its epoch."""
+    rest = quiescent(m, s)
+
+    def should_follow(p: int, leader: Any, b: Any) -> Any:
+        return rest & _live_leader(m, s, p, leader) & s.live.has(b) & m.is_up(s, b) & m.is_assigned(s, p, b)
+
+    return for_all(
+        lambda p, leader, b: m.follows(s, p, b, leader) & (s.replica[p][b].epoch == s.state[p].epoch),
+        where=lambda p, leader, b: should_follow(p, leader, b) if b != leader else False,
+        p=m.all_partitions,
+        leader=m.brokers,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("log", "replica", "live")
+def no_stray_replica(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, no live broker keeps a replica of a partition that it is not assigned."""
+    if not m.reassigns:
+        raise UnknownName("invariant no-stray-replica is about partitions that move; set reassignments to 1 or more")
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: (s.replica[p][b].role == "none") & s.log[p][b].is_empty,
+        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b) & ~m.is_assigned(s, p, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("state")
+def reassignments_complete(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, no reassignment of a partition that has a live leader is unfinished."""
+    if not m.reassigns:
+        raise UnknownName(
+            "invariant reassignments-complete is about partitions that move; set reassignments to 1 or more"
+        )
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p: s.assignment[p].phase == "none",
+        where=lambda p: rest & some(_live_leader(m, s, p, b) for b in m.brokers),
+        p=m.all_partitions,
+    )

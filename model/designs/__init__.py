@@ -1,0 +1,1 @@
+"""The designs of Kafka replication as their documents describe them."""

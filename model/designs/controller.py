@@ -1,0 +1,346 @@
+"""The controller: it sees brokers come and go, makes leaders, and tells brokers by direct RPC.
+
+Requests travel in one FIFO channel for each controller and broker. A controller's crash loses what it has not sent; a
+broker's crash does not lose what a controller will send it, unless broker epochs tell its lives apart (KIP-380).
+
+Left out: batches of partitions in one ZooKeeper call, acknowledgement timeouts of requests, ExternalView.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.leader_and_isr import LeaderAndIsr
+from model.designs.logs import any_partition
+from model.language import (
+    action,
+    broker,
+    enum,
+    flag,
+    implies,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    some,
+    when,
+)
+
+
+def any_controller(m: Any) -> Any:
+    return broker if m.controller_failover else number(0, 0)
+
+
+class Controller(LeaderAndIsr):
+    """Elections of leaders and of controllers, and the channels to brokers."""
+
+    abstract = True
+
+    channel_size = setting(
+        2,
+        at_least=1,
+        at_most=4,
+        meaning="requests on their way from a controller to a broker; the sender blocks when there are so many",
+        bound=lambda m, s: some(s.channel[c][b].is_full for c in m.controllers for b in m.brokers),
+    )
+    unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead (KIP-106)")
+    no_leader_isr = setting(
+        "keep", choices=("keep", "empty"), meaning="which ISR is written when nobody can lead (KAFKA-708)"
+    )
+    preferred_election = setting(
+        False, meaning="the controller may give the lead back to broker 0, if it is in the ISR"
+    )
+    controller_write = setting(
+        "atomic",
+        choices=("atomic", "conditional", "unconditional"),
+        meaning="how the controller changes the LeaderAndISR path: reading and writing in one step; or in two, the "
+        "write conditional on the version that was read, with a retry, or not",
+    )
+    controller_failover = setting(False, meaning="controllers are brokers and may be deposed without noticing")
+    max_controller_epoch = setting(
+        1,
+        at_least=1,
+        at_most=3,
+        meaning="elections of a controller",
+        bound=lambda m, s: s.controller_epoch == m.max_controller_epoch if m.controller_failover else False,
+    )
+    controller_epoch_guard = setting(True, meaning="ZooKeeper refuses writes of a deposed controller (KAFKA-6082)")
+    broker_epoch = setting(
+        True, meaning="the controller sees every bounce, and nothing sent before it counts (KIP-380)"
+    )
+    init_flag = setting(
+        False, meaning="a new controller first sends LeaderAndISR with the flag INIT, naming all partitions"
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def controllers(self) -> tuple[Any, ...]:
+        return self.brokers if self.controller_failover else (0,)
+
+    @property
+    def stops_replicas(self) -> bool:
+        """Whether there are requests other than LeaderAndISR."""
+        return False
+
+    @property
+    def reads_first(self) -> bool:
+        return bool(self.controller_write != "atomic")
+
+    def request_fields(self) -> dict[str, Any]:
+        """What a request carries; fields that nothing needs are not there."""
+        found = self.decision()
+        if self.stops_replicas:
+            found["kind"] = enum("leader-and-isr", "stop-replica", "delete-replica", "not-in-init")
+        if self.partitions > 1:
+            found["partition"] = any_partition(self)
+        if self.controller_failover:
+            found["controller_epoch"] = number(0, self.max_controller_epoch)
+        return found
+
+    def variables(self) -> dict[str, Any]:
+        """ZooKeeper and brokers, what each controller has seen, and the channels."""
+        controllers, partition = any_controller(self), any_partition(self)
+        request = record(**self.request_fields())
+        found = {
+            **super().variables(),
+            "seen_live": per(controllers, per(partition, set_of(broker))),
+            "channel": per(controllers, per(broker, sequence(request, self.channel_size))),
+        }
+        if self.reads_first:
+            read = record(done=flag, live=set_of(broker), **self.decision())
+            found["read"] = per(controllers, per(partition, read))
+        if self.controller_failover:
+            epoch = number(0, self.max_controller_epoch)
+            found["controller"] = optional(broker)
+            found["controller_epoch"] = epoch
+            found["acts"] = per(broker, flag)
+            found["own_controller_epoch"] = per(broker, epoch)
+            found["heard_controller_epoch"] = per(broker, epoch)
+        return found
+
+    def initial(self, s: Any) -> None:
+        super().initial(s)
+        for c in self.controllers:
+            s.seen_live[c] = [set(self.brokers) for _ in self.all_partitions]
+        if self.controller_failover:
+            s.controller = self.broker(0)
+            s.acts[self.broker(0)] = True
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def acting(self, s: Any, c: Any) -> Any:
+        """Whether a controller believes that it is the one, and may write."""
+        if not self.controller_failover:
+            return True
+        acts = s.acts[c] & self.is_up(s, c)
+        return acts & (s.controller == c) if self.controller_epoch_guard else acts
+
+    def assigned(self, s: Any, p: int, brokers: Any) -> Any:
+        """Those of some brokers to which a partition is assigned."""
+        return brokers
+
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is a replica of a partition."""
+        return True
+
+    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+        """A request of a controller about a partition."""
+        found = dict(decision)
+        if self.stops_replicas:
+            found["kind"] = kind
+        if self.partitions > 1:
+            found["partition"] = p
+        if self.controller_failover:
+            found["controller_epoch"] = s.own_controller_epoch[c]
+        return found
+
+    def without_decision(self, epoch: Any = 0) -> dict[str, Any]:
+        """What a request says that names no leader."""
+        return {"leader": none, "isr": set(), "epoch": epoch, "version": 0}
+
+    def send(self, s: Any, c: Any, b: Any, *requests: tuple[Any, dict[str, Any]]) -> None:
+        """Puts requests at the end of a channel, each where its condition holds; waits while there is no room."""
+        channel = s.channel[c][b]
+        for condition, request in requests:
+            s.require(~(condition & channel.is_full))
+            channel = when(condition, channel.appended(request), channel)
+        s.channel[c][b] = channel
+
+    # --- leaders ----------------------------------------------------------------------------------------------------
+
+    def known_to(self, s: Any, c: Any, p: int) -> tuple[Any, Any]:
+        """Leader, ISR and live brokers as the controller decides by them: what there is, or what it has read."""
+        return (s.read[c][p], s.read[c][p].live) if self.reads_first else (s.state[p], s.live)
+
+    def sees_a_change(self, s: Any, c: Any, p: int) -> Any:
+        """Whether a controller may act on a change of /brokers/ids for a partition."""
+        if self.reads_first:
+            return self.acting(s, c) & s.read[c][p].done & self.has_path(s, p)
+        return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
+
+    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
+        """Writes leader and ISR in a new epoch where they change, and tells who is concerned: all, or who came back."""
+        known, live = self.known_to(s, c, p)
+        if self.controller_write == "conditional":
+            s.require(implies(changed, s.state[p].version == known.version))
+        told = self.assigned(s, p, live)
+        concerned = {b: told.has(b) & (changed | ~s.seen_live[c][p].has(b)) for b in self.brokers}
+        self.write_decision(s, c, p, known, (leader, isr), changed, concerned)
+        s.seen_live[c][p] = live
+        if self.reads_first:
+            self.forget_read(s, c, p)
+
+    def write_decision(
+        self, s: Any, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
+    ) -> None:
+        """Writes a leader and an ISR where they are new, and sends them to those who are told."""
+        state = s.state[p]
+        room = (known.epoch < self.max_leader_epoch) & (state.version < self.max_version)
+        s.require(implies(changed, room))
+        decision = {
+            "leader": choice[0],
+            "isr": choice[1],
+            "epoch": when(changed, known.epoch + 1, known.epoch),
+            "version": when(changed, state.version + 1, known.version),
+        }
+        for b in self.brokers:
+            self.send(s, c, b, (told[b], self.request(s, c, p, decision)))
+        s.state[p] = when(changed, decision, state) if self.reads_first else decision
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def read_leader_and_isr(self, s: Any, c: Any, p: int) -> None:
+        """Brokers came or went, and the controller reads who is live and the LeaderAndISR path, to decide later."""
+        if not self.reads_first:
+            return
+        s.require(self.believes(s, c), self.has_path(s, p), s.live != s.seen_live[c][p], ~s.read[c][p].done)
+        state = s.state[p]
+        path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
+        s.read[c][p] = {"done": True, "live": s.live, **path}
+
+    def believes(self, s: Any, c: Any) -> Any:
+        """Whether a broker believes that it is the controller."""
+        return s.acts[c] & self.is_up(s, c) if self.controller_failover else True
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def read_again(self, s: Any, c: Any, p: int) -> None:
+        """The version has changed since the controller read it: the write fails, and it goes back to reading."""
+        if self.controller_write != "conditional":
+            return
+        s.require(self.believes(s, c), s.read[c][p].done)
+        s.require(implies(self.has_path(s, p), s.state[p].version != s.read[c][p].version))
+        self.forget_read(s, c, p)
+
+    def forget_read(self, s: Any, c: Any, p: int) -> None:
+        s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
+
+    @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
+    def on_broker_change(self, s: Any, c: Any, p: int, leader: Any) -> None:
+        """Brokers came or went: a live leader stays, else a live member of the ISR leads; the ISR loses who is dead.
+
+        With no live member of the ISR and unclean elections, any live replica leads, alone in the ISR.
+        """
+        state, live = self.known_to(s, c, p)
+        inside = state.isr & live
+        s.require(self.sees_a_change(s, c, p))
+        possible = inside.has(leader)
+        if self.unclean:
+            possible = possible | (inside.is_empty & self.assigned(s, p, live).has(leader))
+        s.require(when(live.has(state.leader), state.leader == leader, possible))
+        changed = ~live.has(state.leader) | ~(state.isr <= live)
+        self.decide(s, c, p, leader, when(inside.is_empty, {leader}, inside), changed)
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def on_broker_change_without_leader(self, s: Any, c: Any, p: int) -> None:
+        """Brokers came or went and nobody can lead: the leader becomes -1."""
+        state, live = self.known_to(s, c, p)
+        s.require(self.sees_a_change(s, c, p), ~live.has(state.leader), (state.isr & live).is_empty)
+        if self.unclean:
+            s.require(self.assigned(s, p, live).is_empty)
+        isr = state.isr if self.no_leader_isr == "keep" else state.isr - set(self.brokers)
+        self.decide(s, c, p, none, isr, ~state.leader.is_none)
+
+    @action(c=any_controller, p=any_partition, actor="controller", perturbation=True)
+    def on_preferred_replica_election(self, s: Any, c: Any, p: int) -> None:
+        """The controller gives the lead to the preferred replica, broker 0, if that is live and in the ISR."""
+        if not self.preferred_election:
+            return
+        preferred, state = self.broker(0), s.state[p]
+        s.require(self.acting(s, c), state.leader != preferred, state.isr.has(preferred), s.live.has(preferred))
+        s.require(s.live == s.seen_live[c][p], self.has_path(s, p))
+        told = self.assigned(s, p, s.live)
+        self.write_decision(s, c, p, state, (preferred, state.isr), True, {b: told.has(b) for b in self.brokers})
+
+    # --- controllers ------------------------------------------------------------------------------------------------
+
+    @action(c=broker, actor="c")
+    def elect_controller(self, s: Any, c: Any) -> None:
+        """A broker creates /controller; it has seen no broker yet and will tell all, if so set by INIT first."""
+        if not self.controller_failover:
+            return
+        s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
+        s.require(s.controller_epoch < self.max_controller_epoch)
+        epoch = s.controller_epoch + 1
+        self.take_over(s, c, epoch)
+        s.controller = c
+        s.acts[c] = True
+        s.own_controller_epoch[c] = epoch
+        s.controller_epoch = epoch
+
+    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+        """What a new controller begins with (on_controller_failover), in its epoch."""
+        s.seen_live[c] = [set() for _ in self.all_partitions]
+        if self.reads_first:
+            for p in self.all_partitions:
+                self.forget_read(s, c, p)
+        if self.init_flag:
+            for b in self.brokers:
+                said = [x for p in self.all_partitions for x in self.said_by_init(s, c, p, b)]
+                now = {"controller_epoch": epoch}
+                self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
+
+    def said_by_init(self, s: Any, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
+        """What INIT tells a broker of a partition: leader and ISR as they are, or that it is not named."""
+        state = s.state[p]
+        path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
+        if not self.stops_replicas:
+            return [(True, self.request(s, c, p, path))]
+        named = self.has_path(s, p) & self.is_assigned(s, p, b)
+        unnamed = self.request(s, c, p, self.without_decision(), "not-in-init")
+        return [(named, self.request(s, c, p, path)), (~named, unnamed)]
+
+    @action(c=broker, actor="c")
+    def resign_as_controller(self, s: Any, c: Any) -> None:
+        """A deposed controller notices."""
+        if not self.controller_failover:
+            return
+        s.require(s.acts[c], s.controller != c)
+        s.acts[c] = False
+        if self.reads_first:
+            for p in self.all_partitions:
+                self.forget_read(s, c, p)
+
+    def expire(self, s: Any, b: Any) -> None:
+        super().expire(s, b)
+        if self.controller_failover:
+            s.controller = when(s.controller == b, none, s.controller)
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        super().stop(s, b, kept)
+        if self.controller_failover:
+            s.acts[b] = False
+            s.own_controller_epoch[b] = 0
+            s.heard_controller_epoch[b] = 0
+            for other in self.brokers:
+                s.channel[b][other] = []
+            if self.reads_first:
+                for p in self.all_partitions:
+                    self.forget_read(s, b, p)
+        if self.broker_epoch:
+            for c in self.controllers:
+                if not self.controller_failover or c != b:
+                    s.channel[c][b] = []

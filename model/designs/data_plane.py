@@ -1,0 +1,153 @@
+"""What all designs share: logs, fetching, and here how a replica begins and ends a role, starts, stops and crashes.
+
+With crashes, the *checkpoint* is the high watermark on disk. A replica begins with it when its broker starts again.
+
+Left out: a disk that is not read back as written, except for a lost end (`lossy_crashes`); log directories.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.fetching import Fetching
+from model.designs.logs import UNKNOWN, any_partition
+from model.language import action, broker, minimum, none, setting, some, when
+
+
+def any_length(m: Any) -> Any:
+    return m.any_end()
+
+
+class DataPlane(Fetching):
+    """Replicas that copy a leader's log; how they come to their roles is the business of a design."""
+
+    abstract = True
+
+    checkpoint = setting(
+        "sometimes",
+        choices=("sometimes", "at-stop"),
+        meaning="when a high watermark reaches the disk: at any moment or never; or always when a broker stops",
+    )
+    checkpoint_all = setting(
+        True, meaning="a checkpoint keeps the high watermarks of replicas that have not started yet (KAFKA-1647)"
+    )
+
+    @property
+    def needs_epoch_start(self) -> bool:
+        """Whether a leader must remember where its epoch began."""
+        return False
+
+    def replica_fields(self) -> dict[str, Any]:
+        return {**super().replica_fields(), **({"epoch_start": self.any_end()} if self.needs_epoch_start else {})}
+
+    # --- roles ------------------------------------------------------------------------------------------------------
+
+    def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
+        """Stops fetching and takes reads and writes; the high watermark stays where it was."""
+        replica = s.replica[p][b]
+        replica.role = "leader"
+        replica.leader = b
+        replica.epoch = epoch
+        replica.isr = isr
+        if self.asks_where_epochs_end:
+            replica.truncating = False
+        if self.has_epoch_cache and self.assign_on_leader:
+            s.epoch_cache[p][b] = self.noted_epoch(s, p, b, epoch, s.log[p][b].length)
+        if self.needs_epoch_start:
+            replica.epoch_start = s.log[p][b].length
+        self.forget_followers(s, p, b)
+
+    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+        """Stops leading and fetches from a leader, after a truncation; without a leader it does neither."""
+        replica, log = s.replica[p][b], s.log[p][b]
+        replica.role = "follower"
+        replica.leader = leader
+        replica.epoch = epoch
+        replica.isr = set()
+        if self.asks_where_epochs_end:
+            replica.truncating = when(truncates, ~log.is_empty, replica.truncating)
+        elif not self.has_epoch_cache:
+            to_high_watermark = ~leader.is_none & truncates
+            self.keep(s, p, b, when(to_high_watermark, minimum(replica.high_watermark, log.length), log.length))
+        if self.needs_epoch_start:
+            replica.epoch_start = 0
+        self.forget_followers(s, p, b)
+
+    def forget_followers(self, s: Any, p: int, b: Any) -> None:
+        s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        """Neither leads nor follows; what is volatile is lost, and the high watermark is what the disk says."""
+        replica = s.replica[p][b]
+        replica.role = "none"
+        replica.leader = none
+        replica.epoch = -1
+        replica.isr = set()
+        replica.high_watermark = high_watermark
+        if self.asks_where_epochs_end:
+            replica.truncating = False
+        if self.replies_late:
+            self.drop_reply(s, p, b)
+        if self.needs_epoch_start:
+            replica.epoch_start = 0
+        self.forget_followers(s, p, b)
+
+    def delete_replica(self, s: Any, p: int, b: Any) -> None:
+        """stopReplica: stops fetching and checkpointing, and deletes the directory of the partition."""
+        self.give_up_role(s, p, b, 0)
+        self.keep(s, p, b, 0)
+        if self.has_crashes:
+            s.checkpoint[p][b] = 0
+
+    # --- checkpoints and crashes ------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b")
+    def checkpoint_high_watermark(self, s: Any, p: int, b: Any) -> None:
+        """A broker writes its high watermark to disk."""
+        if not self.has_crashes or self.checkpoint == "at-stop":
+            return
+        s.require(self.is_up(s, b), s.replica[p][b].role != "none")
+        s.require(s.checkpoint[p][b] != s.replica[p][b].high_watermark)
+        s.checkpoint[p][b] = s.replica[p][b].high_watermark
+
+    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    def checkpoint_without_unstarted_replica(self, s: Any, p: int, b: Any) -> None:
+        """A broker writes its high watermarks to disk before a replica has started, and so loses that replica's."""
+        if not self.has_crashes or self.checkpoint_all:
+            return
+        s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
+        s.checkpoint[p][b] = 0
+        s.replica[p][b].high_watermark = 0
+
+    @action(b=broker, actor="b", perturbation=True)
+    def crash(self, s: Any, b: Any) -> None:
+        """A broker stops; logs and checkpoints survive."""
+        if not self.crashes:
+            return
+        s.require(s.crashes < self.crashes, s.up.has(b))
+        s.crashes += 1
+        self.stop(s, b)
+
+    @action(b=broker, kept=any_length, actor="b", perturbation=True)
+    def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
+        """A broker stops, and of each log only so many records had reached its disk."""
+        if not self.lossy_crashes:
+            return
+        s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
+        s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
+        s.lossy_crashes += 1
+        self.stop(s, b, kept)
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        """What is volatile is lost, and of each log what lies at `kept` or later."""
+        s.up = s.up - {b}
+        for p in self.all_partitions:
+            length = s.log[p][b].length
+            end = length if kept is None else minimum(length, kept)
+            if kept is not None:
+                self.keep(s, p, b, end)
+            on_disk = s.checkpoint[p][b]
+            if self.checkpoint == "at-stop":
+                on_disk = s.replica[p][b].high_watermark
+                s.checkpoint[p][b] = on_disk
+            self.give_up_role(s, p, b, minimum(on_disk, end))

@@ -1,0 +1,203 @@
+"""Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
+
+A *fetch* is one step: the leader learns the follower's log end offset, the follower gets at most one record and the
+high watermark that the leader had before. Where an epoch ends is asked in one step, or (`truncation_reply`) in two, so
+that an answer may be late.
+
+Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids at the settings. Left out: fetch sessions, throttling.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs import epoch_cache
+from model.designs.logs import Logs, any_partition
+from model.language import action, broker, flag, minimum, none, optional, record, setting, when
+
+
+class Fetching(Logs):
+    """Followers that truncate and fetch."""
+
+    abstract = True
+
+    fence_fetch = setting(True, meaning="kip-320: a leader answers only fetches of its own epoch")
+    fence_truncation = setting(True, meaning="kip-320: a leader answers only in its own epoch where an epoch ends")
+    assign_on_leader = setting(True, meaning="a new leader's epoch enters its epoch cache at once (KAFKA-7415)")
+    refuse_undefined_epoch = setting(
+        True, meaning="asked where an undefined epoch ends, a leader does not answer with its log end (KAFKA-6857)"
+    )
+    truncation_reply = setting(
+        "at-once",
+        choices=("at-once", "unchecked", "checked"),
+        meaning="when a follower acts on the answer where an epoch ends: at once; later; or later, unless its own "
+        "epoch is another by then (KAFKA-7040, KAFKA-7786)",
+    )
+    truncate_before_high_watermark = setting(
+        True, meaning="on-fetch: an answer that says where logs diverge raises no high watermark (KAFKA-14704)"
+    )
+
+    @property
+    def asks_where_epochs_end(self) -> bool:
+        """Whether truncation has a request of its own, before fetching begins."""
+        return self.truncation in ("kip-101", "kip-279", "kip-320")
+
+    @property
+    def replies_late(self) -> bool:
+        return bool(self.asks_where_epochs_end and self.truncation_reply != "at-once")
+
+    def replica_fields(self) -> dict[str, Any]:
+        return {**super().replica_fields(), **({"truncating": flag} if self.asks_where_epochs_end else {})}
+
+    def replica_variables(self) -> dict[str, Any]:
+        found = super().replica_variables()
+        if self.replies_late:
+            answer = {"epoch": self.any_epoch(-1), "end": self.any_end(-1)}
+            found["reply"] = record(leader=optional(broker), asked_in=self.any_epoch(-1), **answer)
+        return found
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+        """Whether a broker, asked by a follower, answers as its leader."""
+        same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
+        asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
+        return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
+
+    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a follower that is done with truncating gets an answer to its fetch."""
+        answers = self.answers(s, p, leader, follower, self.fence_fetch)
+        return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
+
+    def end_of_epoch(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
+        """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""
+        cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
+        epoch = epoch_cache.floor_epoch(cache, asked, top)
+        answer = epoch_cache.end_of_epoch(cache, asked, end, top)
+        if not self.refuse_undefined_epoch:
+            answer = when((asked < 0) & cache.is_empty, end, answer)
+        return epoch, answer
+
+    def truncation_point(self, s: Any, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
+        """How many records a follower keeps after a leader's answer, and whether it need not ask again.
+
+        Without an answer it goes back to its high watermark. In KIP-101 it goes back to the end that it is told; from
+        KIP-279 on it looks up in its own cache where the leader's epoch ends, and asks again with a smaller one if it
+        does not know that epoch.
+        """
+        top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
+        own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark
+        if self.truncation == "kip-101":
+            return when(end < 0, high_watermark, minimum(end, own_end)), True
+        floor = epoch_cache.floor_epoch(own, epoch, top)
+        own_floor_end = epoch_cache.end_of_epoch(own, epoch, own_end, top)
+        known = (own_floor_end >= 0) & (floor >= 0)
+        back = minimum(own_floor_end, own_end)
+        length = when(known, when(floor == epoch, minimum(back, end), back), minimum(end, own_end))
+        done = (end < 0) | ~known | (floor == epoch)
+        return when(end < 0, high_watermark, length), done
+
+    def truncate_to(self, s: Any, p: int, follower: Any, length: Any) -> None:
+        self.keep(s, p, follower, length)
+        s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
+
+    def diverges(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a fetch shows that the follower's last epoch ended elsewhere in the leader's log, or is unknown."""
+        if self.truncation != "on-fetch":
+            return False
+        last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length
+        epoch, end = self.end_of_epoch(s, p, leader, last)
+        return (last >= 0) & (log_end > 0) & ((end < log_end) | (epoch < last))
+
+    # --- fetch ------------------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A follower tells the leader its log end offset, and gets the next record and the high watermark."""
+        if follower == leader:
+            return
+        s.require(self.may_fetch(s, p, follower, leader))
+        if self.truncation == "on-fetch":
+            s.require(~self.diverges(s, p, follower, leader))
+        end, leaders = s.log[p][follower].length, s.log[p][leader]
+        behind = end < leaders.length
+        new_end = when(behind, end + 1, end)
+        high_watermark = minimum(s.replica[p][leader].high_watermark, new_end)
+        news = (s.known_end[p][leader][follower] != end) | (s.replica[p][follower].high_watermark != high_watermark)
+        s.require(end <= leaders.length, behind | news)
+        s.known_end[p][leader][follower] = end
+        s.replica[p][follower].high_watermark = high_watermark
+        s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
+        if self.has_epoch_cache:
+            noted = self.noted_epoch(s, p, follower, leaders.at(end).epoch, end)
+            s.epoch_cache[p][follower] = when(behind, noted, s.epoch_cache[p][follower])
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A follower that asks past the leader's log end gets OffsetOutOfRange and truncates to that end."""
+        if follower == leader or self.truncation == "on-fetch":
+            return
+        end = s.log[p][leader].length
+        s.require(self.may_fetch(s, p, follower, leader), s.log[p][follower].length > end)
+        self.truncate_to(s, p, follower, end)
+
+    # --- truncation -------------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def ask_where_epoch_ends(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A new follower asks the leader where the epoch of its last record ends; the answer is on its way."""
+        if follower == leader or not self.replies_late:
+            return
+        s.require(self.answers(s, p, leader, follower, self.fence_truncation), s.replica[p][follower].truncating)
+        s.require(s.reply[p][follower].leader.is_none)
+        epoch, end = self.end_of_epoch(s, p, leader, epoch_cache.latest_epoch(s.epoch_cache[p][follower]))
+        asked_in = s.replica[p][follower].epoch
+        s.reply[p][follower] = {"leader": leader, "asked_in": asked_in, "epoch": epoch, "end": end}
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A follower truncates by the leader's answer where the epoch of its last record ends."""
+        if follower == leader or not self.has_epoch_cache:
+            return
+        if self.replies_late:
+            s.require(self.heeds(s, p, follower, leader))
+            epoch, end = s.reply[p][follower].epoch, s.reply[p][follower].end
+            self.drop_reply(s, p, follower)
+        else:
+            epoch, end = self.end_of_epoch(s, p, leader, epoch_cache.latest_epoch(s.epoch_cache[p][follower]))
+            if self.asks_where_epochs_end:
+                s.require(self.answers(s, p, leader, follower, self.fence_truncation))
+                s.require(s.replica[p][follower].truncating)
+            else:
+                s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
+        length, done = self.truncation_point(s, p, follower, epoch, end)
+        self.truncate_to(s, p, follower, length)
+        if self.asks_where_epochs_end:
+            s.replica[p][follower].truncating = ~done if done is not True else False
+
+    def heeds(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a follower acts on the answer that it has got from a leader."""
+        reply, replica = s.reply[p][follower], s.replica[p][follower]
+        expected = (reply.leader == leader) & self.follows(s, p, follower, leader) & replica.truncating
+        return expected & (reply.asked_in == replica.epoch) if self.truncation_reply == "checked" else expected
+
+    def drop_reply(self, s: Any, p: int, follower: Any) -> None:
+        s.reply[p][follower] = {"leader": none, "asked_in": -1, "epoch": -1, "end": -1}
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def ignore_reply(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """An answer of a broker that the replica does not ask any more changes nothing."""
+        if follower == leader or not self.replies_late:
+            return
+        s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))
+        self.drop_reply(s, p, follower)
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def raise_high_watermark_before_truncating(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A follower takes the high watermark from an answer that also says that its log diverges."""
+        if follower == leader or self.truncation != "on-fetch" or self.truncate_before_high_watermark:
+            return
+        s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
+        high_watermark = minimum(s.replica[p][leader].high_watermark, s.log[p][follower].length)
+        s.require(s.replica[p][follower].high_watermark != high_watermark)
+        s.replica[p][follower].high_watermark = high_watermark

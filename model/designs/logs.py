@@ -1,0 +1,322 @@
+"""Logs, high watermarks, produce, commit and consume: what every design of Kafka's replication has in common.
+
+A *broker* is up or not. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
+watermark; its *role*, the leader and epoch it knows, its copy of the ISR and its high watermark are volatile. Offsets
+count from 0; a log end offset and a high watermark are exclusive ends.
+
+*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step.
+
+Left out: record batches, quotas, log segments and retention; time (whatever may time out may do so at any moment).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs import epoch_cache
+from model.language import (
+    Model,
+    UnknownName,
+    action,
+    broker,
+    enum,
+    every,
+    flag,
+    goal,
+    minimum,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    some,
+    when,
+)
+
+UNKNOWN = -1
+"""A follower's log end offset of which its leader has not heard in this leadership."""
+
+
+def any_partition(m: Any) -> Any:
+    return number(0, m.partitions - 1)
+
+
+class Logs(Model):
+    """Logs that leaders append to, commit, and serve to consumers."""
+
+    abstract = True
+
+    replicas = setting(2, at_least=1, at_most=5, counts=broker, meaning="brokers, each a replica of each partition")
+    partitions = setting(1, at_least=1, at_most=2, meaning="partitions")
+    log_size = setting(
+        2,
+        at_least=1,
+        at_most=6,
+        meaning="records a log can hold",
+        bound=lambda m, s: some(s.log[p][b].is_full for p in m.all_partitions for b in m.brokers),
+    )
+    max_records = setting(
+        1,
+        at_least=1,
+        at_most=6,
+        meaning="records ever written",
+        bound=lambda m, s: s.next_record_id == m.max_records,
+    )
+    max_leader_epoch = setting(
+        2,
+        at_least=0,
+        at_most=9,
+        meaning="greatest leader epoch; epochs count from 0",
+        bound=lambda m, s: m.greatest_epoch_is_reached(s),
+    )
+    min_isr = setting(1, at_least=1, at_most=5, meaning="min.insync.replicas: an ISR that is smaller takes no writes")
+    acks_one = setting(False, meaning="producers may also ask for acks=1")
+    consumers = setting(False, meaning="consumers read up to the high watermark")
+    follower_reads = setting(False, meaning="consumers may also read from followers (KIP-392)")
+    past_high_watermark = setting(
+        "empty",
+        choices=("empty", "out-of-range"),
+        meaning="what a leader answers to a consumer that asks between its high watermark and its log end",
+    )
+    crashes = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="crashes that lose only what is volatile",
+        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
+    )
+    lossy_crashes = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="crashes that lose also an unflushed end of the logs",
+        bound=lambda m, s: s.lossy_crashes == m.lossy_crashes if m.lossy_crashes else False,
+    )
+    truncation = setting(
+        "high-watermark",
+        choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
+        meaning="what a new follower keeps of its log, and whether fetches carry the leader epoch (from kip-320 on), "
+        "and the epoch of the last record, so that their answer says where logs diverge (on-fetch, KAFKA-10554)",
+    )
+    records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def all_partitions(self) -> range:
+        return range(self.partitions)
+
+    @property
+    def has_crashes(self) -> bool:
+        return bool(self.crashes or self.lossy_crashes)
+
+    @property
+    def has_epoch_cache(self) -> bool:
+        return bool(self.truncation != "high-watermark")
+
+    def check_settings(self) -> None:
+        if self.min_isr > self.replicas:
+            raise UnknownName(f"min_isr is {self.min_isr} with {self.replicas} replicas; use at most as many")
+
+    def variables(self) -> dict[str, Any]:
+        """Logs and replicas by partition and broker; features that are off have no variables."""
+        replica = {
+            "role": enum("none", "follower", "leader"),
+            "leader": optional(broker),
+            "epoch": self.any_epoch(-1),
+            "isr": set_of(broker),
+            "high_watermark": self.any_end(),
+        }
+        found: dict[str, Any] = {
+            "log": sequence(self.any_record(), self.log_size),
+            "replica": record(**replica, **self.replica_fields()),
+            "known_end": per(broker, self.any_end(UNKNOWN)),
+            **self.replica_variables(),
+        }
+        each: dict[str, Any] = {n: per(any_partition(self), per(broker, domain)) for n, domain in found.items()}
+        each["next_record_id"] = number(0, self.max_records)
+        if self.has_crashes:
+            each["up"] = set_of(broker)
+        for budget in ("crashes", "lossy_crashes"):
+            if getattr(self, budget):
+                each[budget] = number(0, getattr(self, budget))
+        return {**each, **self.ghosts()}
+
+    def any_epoch(self, least: int = 0) -> Any:
+        return number(least, self.max_leader_epoch)
+
+    def any_end(self, least: int = 0) -> Any:
+        return number(least, self.log_size)
+
+    def any_record(self) -> Any:
+        return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
+
+    def replica_fields(self) -> dict[str, Any]:
+        """What is volatile besides, for each replica."""
+        return {}
+
+    def replica_variables(self) -> dict[str, Any]:
+        """What has a variable of its own, for each replica: what is durable, and what is seldom there."""
+        found: dict[str, Any] = {}
+        if self.has_epoch_cache:
+            found["epoch_cache"] = epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size)
+        if self.has_crashes:
+            found["checkpoint"] = self.any_end()
+        return found
+
+    def ghosts(self) -> dict[str, Any]:
+        """What was committed at each offset, by whom in each epoch, and what was acknowledged and consumed."""
+        records = sequence(self.any_record(), self.log_size)
+        ids = number(0, self.max_records - 1)
+        by = per(self.any_epoch(), optional(broker))
+        partition = record(records=records, rewritten=flag, by=by, by_two=flag)
+        found = {"committed": per(any_partition(self), partition), "acknowledged": per(ids, flag)}
+        if self.acks_one:
+            found["acknowledged_by_one"] = per(ids, flag)
+        if self.consumers:
+            found["consumed"] = per(any_partition(self), records)
+            found["told_out_of_range"] = per(any_partition(self), flag)
+        return found
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def greatest_epoch_is_reached(self, s: Any) -> Any:
+        return some(s.replica[p][b].epoch == self.max_leader_epoch for p in self.all_partitions for b in self.brokers)
+
+    def is_up(self, s: Any, b: Any) -> Any:
+        return s.up.has(b) if self.has_crashes else True
+
+    def leads(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker believes that it leads the partition; a zombie does."""
+        return (s.replica[p][b].role == "leader") & self.is_up(s, b)
+
+    def follows(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        replica = s.replica[p][follower]
+        return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
+
+    def end_seen_by(self, s: Any, p: int, leader: Any, member: Any) -> Any:
+        """A log end offset as the leader knows it: its own, or that of a follower's last fetch."""
+        return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
+
+    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+        """The replicas that must have a record before the leader commits it."""
+        return s.replica[p][leader].isr
+
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker leads that should."""
+        return self.leads(s, p, b)
+
+    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        """Whether what a replica commits and serves belongs to the topic that there is now."""
+        return True
+
+    def keep(self, s: Any, p: int, b: Any, length: Any) -> None:
+        """Truncates a log, and its epoch cache with it."""
+        s.log[p][b].truncate(length)
+        if self.has_epoch_cache:
+            s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
+
+    def noted_epoch(self, s: Any, p: int, b: Any, epoch: Any, start: Any) -> Any:
+        """The epoch cache after a record of an epoch was appended at an offset."""
+        cache = s.epoch_cache[p][b]
+        return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache
+
+    # --- produce and commit -----------------------------------------------------------------------------------------
+
+    def append_record(self, s: Any, p: int, b: Any) -> None:
+        replica, end = s.replica[p][b], s.log[p][b].length
+        s.require(self.leads(s, p, b), s.next_record_id < self.max_records, ~s.log[p][b].is_full)
+        s.log[p][b].append({"id": s.next_record_id, "epoch": replica.epoch})
+        if self.has_epoch_cache:
+            s.epoch_cache[p][b] = self.noted_epoch(s, p, b, replica.epoch, end)
+        s.next_record_id += 1
+
+    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    def produce(self, s: Any, p: int, b: Any) -> None:
+        """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
+        s.require(s.replica[p][b].isr.size >= self.min_isr)
+        self.append_record(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    def produce_acks_one(self, s: Any, p: int, b: Any) -> None:
+        """A producer with acks=1 writes and is told of success at once."""
+        if not self.acks_one:
+            return
+        s.acknowledged_by_one[s.next_record_id] = True
+        self.append_record(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def commit(self, s: Any, p: int, b: Any) -> None:
+        """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
+        replica = s.replica[p][b]
+        end = s.log[p][b].length
+        for f in self.brokers:
+            end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
+        s.require(self.leads(s, p, b), end > replica.high_watermark)
+        self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
+        s.replica[p][b].high_watermark = end
+
+    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any) -> None:
+        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is."""
+        replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
+        records, rewritten = committed.records, committed.rewritten
+        for o in range(self.log_size):
+            passed = (replica.high_watermark <= o) & (end > o) & relevant
+            known = committed.records.length > o
+            rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
+            records = when(passed & (records.length == o), records.appended(log.at(o)), records)
+        enough = (replica.isr.size >= self.min_isr) & relevant
+        for i in range(self.max_records):
+            # Only the leader that took a record, in the epoch in which it took it, answers the producer.
+            mine = some(
+                (replica.high_watermark <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
+                for o in range(self.log_size)
+            )
+            s.acknowledged[i] = s.acknowledged[i] | (enough & mine)
+        before = committed.by[replica.epoch]
+        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & relevant)
+        s.committed[p].by[replica.epoch] = when(before.is_none & relevant, b, before)
+        s.committed[p].records = records
+        s.committed[p].rewritten = rewritten
+
+    # --- consumers --------------------------------------------------------------------------------------------------
+
+    def serves_consumers(self, s: Any, p: int, b: Any) -> Any:
+        follows = (s.replica[p][b].role == "follower") & self.is_up(s, b)
+        return self.leads(s, p, b) | follows if self.follower_reads else self.leads(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    def consume(self, s: Any, p: int, b: Any) -> None:
+        """A consumer reads the next record below the high watermark."""
+        if not self.consumers:
+            return
+        position, log = s.consumed[p].length, s.log[p][b]
+        s.require(self.serves_consumers(s, p, b), self.serves_the_topic(s, p, b))
+        s.require(position < s.replica[p][b].high_watermark, position < log.length)
+        s.consumed[p].append(log.at(position))
+
+    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    def refuse_consumer(self, s: Any, p: int, b: Any) -> None:
+        """The leader tells a consumer that its offset is out of range; below the log end it need not."""
+        if not self.consumers:
+            return
+        position = s.consumed[p].length
+        end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
+        s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])
+        s.told_out_of_range[p] = True
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    @goal
+    def record_is_committed(self, s: Any) -> Any:
+        """A record is committed."""
+        return some(s.committed[p].records.length > 0 for p in self.all_partitions)
+
+    @goal
+    def everything_is_replicated(self, s: Any) -> Any:
+        """Every record ever written is in every log."""
+        logs = [s.log[p][b] for p in self.all_partitions for b in self.brokers]
+        whole = every(log == s.log[p][self.brokers[0]] for p in self.all_partitions for log in logs)
+        return whole & (s.next_record_id > 0) & (s.log[0][self.brokers[0]].length == s.next_record_id)

@@ -1,0 +1,254 @@
+"""Partition reassignment: a partition moves from its old replicas (AR) to new ones (RAR), in steps.
+
+The old and the new replicas together hold the partition until the ISR has all new ones; then one of those leads, the
+others leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of KafkaController.
+
+Sources: KIP-570, KAFKA-9672, KAFKA-13972, KAFKA-15665. Left out: several reassignments of one partition at a time, and
+one that an administrator changes on its way (KIP-455), except for its cancellation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.controller import any_controller
+from model.designs.logs import any_partition
+from model.designs.topics import Topics
+from model.language import action, broker, enum, number, per, record, set_of, setting, when
+
+
+class Reassignment(Topics):
+    """on_partitions_reassigned; switched off without `reassignments`."""
+
+    abstract = True
+
+    assigned_at_start = setting(
+        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
+    )
+    reassignments = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="reassignments that an administrator asks for",
+        bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
+    )
+    cancellations = setting(False, meaning="a reassignment may be cancelled before a new replica is in the ISR")
+    target_isr_check = setting(
+        True,
+        meaning="a reassignment completes when all replicas of its target are in the ISR, not only those that it adds "
+        "(KAFKA-15665)",
+    )
+    target_leader_check = setting(
+        True, meaning="at the end of a reassignment only a new replica in the ISR may lead; 0.8.0 takes any live one"
+    )
+    stop_replica_check = setting(
+        "at-least",
+        choices=("none", "greater", "at-least"),
+        meaning="which StopReplica requests after a reassignment a broker obeys: all, from whatever controller; those "
+        "of a greater leader epoch (KIP-570); those of the same or a greater one (KAFKA-13972)",
+    )
+    reassignment_rounds = setting(
+        1,
+        at_least=1,
+        at_most=2,
+        meaning="1: replicas and ISR shrink in one step; 2: the leader first hears of fewer replicas, and has an ISR "
+        "that is not among them (KAFKA-9672)",
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def reassigns(self) -> bool:
+        return bool(self.reassignments or self.assigned_at_start)
+
+    @property
+    def stops_replicas(self) -> bool:
+        return self.reassigns or super().stops_replicas
+
+    @property
+    def replicas_at_start(self) -> tuple[Any, ...]:
+        return self.brokers[: self.assigned_at_start or self.replicas]
+
+    def _replicas(self) -> dict[str, Any]:
+        return {"replicas": set_of(broker)} if self.reassigns else {}
+
+    def request_fields(self) -> dict[str, Any]:
+        return {**super().request_fields(), **self._replicas()}
+
+    def replica_fields(self) -> dict[str, Any]:
+        return {**super().replica_fields(), **self._replicas()}
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, the replicas of each partition: those it has, those it had and shall have, and how far that is."""
+        found = super().variables()
+        if self.reassigns:
+            three = {"replicas": set_of(broker), "old": set_of(broker), "target": set_of(broker)}
+            phase = enum("none", "requested", "adding", "caught-up", "removing")
+            found["assignment"] = per(any_partition(self), record(phase=phase, **three))
+        if self.reassignments:
+            found["reassignments"] = number(0, self.reassignments)
+        return found
+
+    def initial(self, s: Any) -> None:
+        super().initial(s)
+        if self.reassigns:
+            for p in self.all_partitions:
+                self._assign(s, p, set(self.replicas_at_start))
+
+    def begin(self, s: Any, p: int, b: Any, members: Any) -> None:
+        super().begin(s, p, b, members)
+        if self.reassigns and b == self.broker(0):
+            s.replica[p][b].replicas = set(self.replicas_at_start)
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def _assign(self, s: Any, p: int, replicas: Any, old: Any = None, target: Any = None, phase: str = "none") -> None:
+        whom = {"old": set() if old is None else old, "target": set() if target is None else target}
+        s.assignment[p] = {"phase": phase, "replicas": replicas, **whom}
+
+    def assigned(self, s: Any, p: int, brokers: Any) -> Any:
+        return brokers & s.assignment[p].replicas if self.reassigns else brokers
+
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        return s.assignment[p].replicas.has(b) if self.reassigns else True
+
+    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        super().give_up_role(s, p, b, high_watermark)
+        if self.reassigns:
+            s.replica[p][b].replicas = set()
+
+    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+        """A request, with the replicas as they are unless the decision changes them."""
+        found = super().request(s, c, p, decision, kind)
+        if not self.reassigns or "replicas" in found:
+            return found
+        return {**found, "replicas": s.assignment[p].replicas if kind == "leader-and-isr" else set()}
+
+    def forget_history(self, s: Any, p: int) -> None:
+        super().forget_history(s, p)
+        if self.reassigns:
+            self._assign(s, p, s.assignment[p].replicas)
+
+    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+        """A new controller looks again whether the new replicas have caught up."""
+        super().take_over(s, c, epoch)
+        if self.reassigns:
+            for p in self.all_partitions:
+                phase = s.assignment[p].phase
+                s.assignment[p].phase = when(phase == "caught-up", "adding", phase)
+
+    def may_move(self, s: Any, c: Any, p: int, *phases: str) -> Any:
+        """Whether a controller may go on with a reassignment: there is a live leader, and no other change to handle."""
+        settled = (s.live == s.seen_live[c][p]) & s.live.has(s.state[p].leader) & self.has_path(s, p)
+        phase, expected = s.assignment[p].phase, False
+        for name in phases:
+            expected = (phase == name) | expected
+        return self.acting(s, c) & settled & expected
+
+    def caught_up(self, s: Any, p: int) -> Any:
+        """Whether the ISR has the new replicas."""
+        assignment = s.assignment[p]
+        expected = assignment.target if self.target_isr_check else assignment.target - assignment.old
+        return expected <= s.state[p].isr
+
+    # --- the administrator ------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
+    def reassign_partition(self, s: Any, p: int, target: Any) -> None:
+        """An administrator asks for other replicas of a partition, enough for writes (/admin/partitions_reassigned)."""
+        if not self.reassignments or len(target) < self.min_isr:
+            return
+        assignment = s.assignment[p]
+        s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
+        s.require(self.has_path(s, p))
+        s.reassignments += 1
+        self._assign(s, p, assignment.replicas, assignment.replicas, target, "requested")
+
+    @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
+    def cancel_reassignment(self, s: Any, c: Any, p: int) -> None:
+        """A reassignment is cancelled before a new replica is in the ISR; it is stopped, in the leader epoch so far."""
+        if not self.reassignments or not self.cancellations:
+            return
+        state, assignment = s.state[p], s.assignment[p]
+        s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
+        leaving = assignment.replicas - assignment.old
+        self.tell(s, c, p, state.leader, state.isr, assignment.old, leaving, state.epoch)
+        self._assign(s, p, assignment.old)
+
+    # --- the controller ---------------------------------------------------------------------------------------------
+
+    def tell(
+        self, s: Any, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stopped_in: Any = None
+    ) -> None:
+        """Writes leader and ISR in a new epoch, tells the live replicas, and stops those that leave, in some epoch."""
+        state = s.state[p]
+        s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
+        decision = {"leader": leader, "isr": isr, "epoch": state.epoch + 1, "version": state.version + 1}
+        for b in self.brokers:
+            start = self.request(s, c, p, {**decision, "replicas": replicas})
+            requests = [(replicas.has(b) & s.live.has(b), start)]
+            if leaving is not None:
+                epoch = state.epoch + 1 if stopped_in is None else stopped_in
+                stop = self.request(s, c, p, self.without_decision(epoch), "stop-replica")
+                requests.append((leaving.has(b) & s.live.has(b), stop))
+            self.send(s, c, b, *requests)
+        s.state[p] = decision
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def on_partitions_reassigned(self, s: Any, c: Any, p: int) -> None:
+        """The controller sees a reassignment: old and new replicas hold the partition now, and the new ones start."""
+        if not self.reassignments:
+            return
+        state, assignment = s.state[p], s.assignment[p]
+        s.require(self.may_move(s, c, p, "requested"), ~self.caught_up(s, p))
+        both = assignment.old | assignment.target
+        self.tell(s, c, p, state.leader, state.isr, both)
+        self._assign(s, p, both, assignment.old, assignment.target, "adding")
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def on_new_replicas_in_isr(self, s: Any, c: Any, p: int) -> None:
+        """The controller sees that the ISR has the new replicas, and may then move the leader, in another step."""
+        if not self.reassignments:
+            return
+        s.require(self.may_move(s, c, p, "requested", "adding"), self.caught_up(s, p))
+        s.assignment[p].phase = "caught-up"
+
+    @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
+    def move_leader_to_target(self, s: Any, c: Any, p: int, leader: Any) -> None:
+        """The leader is not one of the new replicas, which have caught up: one of those leads."""
+        if not self.reassignments:
+            return
+        state, assignment = s.state[p], s.assignment[p]
+        s.require(self.may_move(s, c, p, "caught-up"), ~assignment.target.has(state.leader))
+        s.require(assignment.target.has(leader), s.live.has(leader))
+        if self.target_leader_check:
+            s.require(state.isr.has(leader))
+        self.tell(s, c, p, leader, state.isr, assignment.replicas)
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def announce_target(self, s: Any, c: Any, p: int) -> None:
+        """First of two rounds: the leader hears of the new replicas alone, so that it adds no old one to the ISR."""
+        if not self.reassignments or self.reassignment_rounds == 1:
+            return
+        state, assignment = s.state[p], s.assignment[p]
+        s.require(self.may_move(s, c, p, "caught-up"), self.caught_up(s, p), assignment.target.has(state.leader))
+        self.tell(s, c, p, state.leader, state.isr, assignment.target)
+        self._assign(s, p, assignment.replicas, assignment.old, assignment.target, "removing")
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def remove_old_replicas(self, s: Any, c: Any, p: int) -> None:
+        """The old replicas leave the ISR and are stopped; the reassignment is complete."""
+        if not self.reassignments:
+            return
+        state, assignment = s.state[p], s.assignment[p]
+        phase = "caught-up" if self.reassignment_rounds == 1 else "removing"
+        s.require(self.may_move(s, c, p, phase), assignment.target.has(state.leader))
+        if self.reassignment_rounds == 1:
+            s.require(self.caught_up(s, p))
+        isr = state.isr & assignment.target
+        leaving = assignment.replicas - assignment.target
+        self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, leaving)
+        self._assign(s, p, assignment.target)

@@ -1,0 +1,175 @@
+"""Topics come and go: deletion, re-creation under the same name, and the StopReplica requests that go with it.
+
+Each partition of the model is a topic of its own. An *incarnation* tells a topic from an earlier one of its name;
+brokers know it by topic ids (KIP-516) or not at all. A deletion removes the LeaderAndISR path at once; brokers hear of
+it when the controller does. Epochs and versions of a new incarnation begin with 0 again.
+
+Left out: /admin/delete_topics and its retries, a deletion that waits for brokers that are down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.controller import Controller, any_controller
+from model.designs.logs import any_partition
+from model.language import action, broker, flag, none, number, per, record, setting, some
+
+
+class Topics(Controller):
+    """on_topic_change and init_leaders of the page; switched off without `topic_changes`."""
+
+    abstract = True
+
+    topic_changes = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="deletions of each topic; it may be created again after each",
+        bound=lambda m, s: (
+            some(s.topic[p].incarnation == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
+        ),
+    )
+    topic_id = setting(
+        True, meaning="requests, fetches and ISR writes carry the topic id; those of another id are refused (KIP-516)"
+    )
+    init_isr = setting(
+        "live", choices=("live", "assigned"), meaning="the first ISR of a new topic: its live replicas, or all"
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def has_topics(self) -> bool:
+        return bool(self.topic_changes)
+
+    @property
+    def stops_replicas(self) -> bool:
+        return self.has_topics or super().stops_replicas
+
+    def any_incarnation(self) -> Any:
+        return number(0, self.topic_changes)
+
+    def request_fields(self) -> dict[str, Any]:
+        return {**super().request_fields(), **({"incarnation": self.any_incarnation()} if self.has_topics else {})}
+
+    def replica_variables(self) -> dict[str, Any]:
+        return {**super().replica_variables(), **({"incarnation": self.any_incarnation()} if self.has_topics else {})}
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, each topic, and which topics a controller knows."""
+        found = super().variables()
+        if self.has_topics:
+            topic = record(exists=flag, has_path=flag, incarnation=self.any_incarnation())
+            found["topic"] = per(any_partition(self), topic)
+            found["known_topic"] = per(any_controller(self), per(any_partition(self), flag))
+        return found
+
+    def initial(self, s: Any) -> None:
+        super().initial(s)
+        if self.has_topics:
+            for p in self.all_partitions:
+                s.topic[p] = {"exists": True, "has_path": True, "incarnation": 0}
+                for c in self.controllers:
+                    s.known_topic[c][p] = True
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def has_path(self, s: Any, p: int) -> Any:
+        return s.topic[p].has_path if self.has_topics else True
+
+    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        if not self.has_topics:
+            return True
+        return s.topic[p].exists & (s.incarnation[p][b] == s.topic[p].incarnation)
+
+    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+        asked = super().answers(s, p, leader, follower, fenced)
+        if not (self.has_topics and self.topic_id):
+            return asked
+        return asked & (s.incarnation[p][leader] == s.incarnation[p][follower])
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+        """The leader's write; without a topic id the version alone does not tell a new path from an old one."""
+        if self.has_topics and self.topic_id:
+            s.require(s.incarnation[p][b] == s.topic[p].incarnation)
+        super().write_isr(s, p, b, isr, told)
+
+    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+        found = super().request(s, c, p, decision, kind)
+        return {**found, "incarnation": s.topic[p].incarnation} if self.has_topics else found
+
+    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+        super().take_over(s, c, epoch)
+        if self.has_topics:
+            s.known_topic[c] = [s.topic[p].has_path for p in self.all_partitions]
+
+    # --- the administrator ------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, actor="administrator", perturbation=True)
+    def delete_topic(self, s: Any, p: int) -> None:
+        """An administrator deletes a topic; what was committed, acknowledged and consumed of it need not stay."""
+        if not self.has_topics:
+            return
+        topic = s.topic[p]
+        s.require(topic.exists, topic.incarnation < self.topic_changes)
+        s.topic[p] = {"exists": False, "has_path": False, "incarnation": topic.incarnation}
+        s.state[p] = self.without_decision()
+        self.forget_history(s, p)
+
+    def forget_history(self, s: Any, p: int) -> None:
+        """Ghosts of a topic that is gone."""
+        history, logs = s.committed[p].records, [s.log[p][b] for b in self.brokers]
+        for i in range(self.max_records):
+            gone = some(
+                (records.length > o) & (records.at(o).id == i)
+                for records in [history, *logs]
+                for o in range(self.log_size)
+            )
+            s.acknowledged[i] = s.acknowledged[i] & ~gone
+            if self.acks_one:
+                s.acknowledged_by_one[i] = s.acknowledged_by_one[i] & ~gone
+        by = [none for _ in range(self.max_leader_epoch + 1)]
+        s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
+        if self.consumers:
+            s.consumed[p] = []
+            s.told_out_of_range[p] = False
+
+    @action(p=any_partition, actor="administrator", perturbation=True)
+    def create_topic(self, s: Any, p: int) -> None:
+        """An administrator creates a topic again under the same name."""
+        if not self.has_topics:
+            return
+        topic = s.topic[p]
+        s.require(~topic.exists, topic.incarnation < self.topic_changes)
+        s.topic[p] = {"exists": True, "has_path": False, "incarnation": topic.incarnation + 1}
+
+    # --- the controller ---------------------------------------------------------------------------------------------
+
+    @action(c=any_controller, p=any_partition, actor="controller")
+    def on_topic_change(self, s: Any, c: Any, p: int) -> None:
+        """A topic that the controller knows is gone: it sends StopReplica to every broker concerned."""
+        if not self.has_topics:
+            return
+        s.require(self.acting(s, c), s.known_topic[c][p], ~s.topic[p].exists)
+        replicas = self.assigned(s, p, s.live)
+        for b in self.brokers:
+            stop = self.request(s, c, p, self.without_decision(), "delete-replica")
+            self.send(s, c, b, (replicas.has(b), stop))
+        s.known_topic[c][p] = False
+
+    @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
+    def init_leaders(self, s: Any, c: Any, p: int, leader: Any) -> None:
+        """A topic is new: one of its live replicas leads, and the ISR is all live replicas, or all replicas."""
+        if not self.has_topics:
+            return
+        live = self.assigned(s, p, s.live)
+        s.require(self.acting(s, c), s.topic[p].exists, ~s.topic[p].has_path, live.has(leader))
+        isr = live if self.init_isr == "live" else self.assigned(s, p, s.live | set(self.brokers))
+        decision = {"leader": leader, "isr": isr, "epoch": 0, "version": 0}
+        for b in self.brokers:
+            self.send(s, c, b, (live.has(b), self.request(s, c, p, decision)))
+        s.state[p] = decision
+        s.topic[p].has_path = True
+        s.known_topic[c][p] = True
+        s.seen_live[c][p] = s.live

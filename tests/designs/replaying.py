@@ -1,0 +1,41 @@
+"""Stories: actions written by hand, one to a line, that a model must allow just so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.engines.interpreter import Interpreter
+from checker.library import LoadedModel
+from model.language.concrete import State, initial_states
+
+
+class Story:
+    """A model, told what happens; `holds` names the invariants that are true in the state that has been reached."""
+
+    def __init__(self, loaded: LoadedModel, invariants: tuple[str, ...], **settings: Any) -> None:
+        self.interpreter = Interpreter(loaded.cls(**settings), loaded.chosen(invariants))
+        self.instances = {str(label): i for i, label in enumerate(self.interpreter.labels)}
+        (self.state,) = initial_states(self.interpreter.model)
+
+    def tell(self, text: str) -> None:
+        """Each line is a step that is possible; one that begins with `not` is impossible and does not happen."""
+        for line in filter(None, map(str.strip, text.splitlines())):
+            forbidden = line.startswith("not ")
+            after = self._after(line.removeprefix("not "))
+            assert (after is None) == forbidden, line
+            self.state = self.state if after is None else after
+
+    def _after(self, line: str) -> State | None:
+        return self.interpreter.step(self.state, self.instances[line])
+
+    def holds(self) -> dict[str, bool | None]:
+        return self.interpreter.judged(self.state, self.interpreter.invariants)
+
+    def value(self, variable: str) -> Any:
+        """A variable as JSON data."""
+        model = self.interpreter.model
+        return model.domains[variable].to_json(self.state[model.positions[variable]])
+
+    def logs(self) -> list[list[int]]:
+        """The record ids in the log of each broker, of the first partition."""
+        return [[record["id"] for record in log] for log in self.value("log")[0]]

@@ -1,0 +1,217 @@
+"""The V3 design: engines agree on it, nothing in it is dead, and it allows the stories that its documents tell."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.engines import reference
+from checker.engines.interpreter import Interpreter
+from checker.engines.local.search import search
+from checker.exploration import Exploration, Limits
+from checker.library import load_model_class
+from model.designs.v3 import ControllerDesign
+from model.language.tracing import trace
+from tests.designs.replaying import Story
+
+STATES = 150
+MEMORY = 2 << 30
+
+# --- engines agree ----------------------------------------------------------------------------------------------------
+
+
+def others(name: str) -> list[Any]:
+    """What a setting can be besides its default; of a number, the next one."""
+    declared = ControllerDesign.declared_settings()[name]
+    if isinstance(declared.default, bool):
+        return [not declared.default]
+    if declared.choices is not None:
+        return [x for x in declared.choices if x != declared.default]
+    assert isinstance(declared.default, int)
+    return [declared.default + 1]
+
+
+def switched_alone() -> Iterator[dict[str, Any]]:
+    yield {}
+    for name in ControllerDesign.declared_settings():
+        yield from ({name: value} for value in others(name))
+
+
+BOUNDS = (
+    "replicas", "partitions", "log_size", "max_records", "max_leader_epoch", "max_version", "channel_size",
+    "max_controller_epoch", "min_isr",
+)  # fmt: skip
+"""Settings that make everything larger and nothing different."""
+
+
+def combination(draw: int) -> dict[str, Any]:
+    """A third of the settings are not at their defaults; something disturbs in any case."""
+    chance = random.Random(draw)
+    names = [n for n in ControllerDesign.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
+    chosen = {name: chance.choice(others(name)) for name in names}
+    chosen[chance.choice(["crashes", "expiries", "lossy_crashes", "topic_changes", "reassignments"])] = 1
+    return chosen
+
+
+def levels(settings: dict[str, Any], engine: str) -> tuple[Exploration, list[set[tuple[int, ...]]]]:
+    """What an engine finds, and the states of each level as the integers that they are stored as."""
+    model, limits = ControllerDesign(**settings), Limits(states=STATES, memory=MEMORY)
+    interpreter = Interpreter(model, {})
+    if engine == "reference":
+        found, by_reference = reference.search(interpreter, keep_going=True, limits=limits)
+        return found, [set(map(interpreter.leaves, level)) for level in by_reference.levels]
+    found, native = search(trace(model, {}), keep_going=True, deadlock=False, limits=limits, report=None)
+    return found, [set(native.leaves(native.level_states(k + 1))) for k in range(len(found.levels))]
+
+
+def assert_agreement(settings: dict[str, Any]) -> None:
+    one, states = levels(settings, "reference")
+    other, same_states = levels(settings, "local")
+    assert states == same_states
+    assert one.generated == other.generated
+    assert (one.initial, one.goals, one.bounds, one.degrees) == (
+        other.initial,
+        other.goals,
+        other.bounds,
+        other.degrees,
+    )
+    assert one.error is None
+    assert other.error is None
+
+
+@pytest.mark.parametrize("settings", list(switched_alone()), ids=str)
+def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
+    assert_agreement(settings)
+
+
+@pytest.mark.parametrize("draw", range(20))
+def test_engines_agree_on_random_settings(draw: int) -> None:
+    assert_agreement(combination(draw))
+
+
+def test_settings_that_are_off_cost_nothing() -> None:
+    assert sorted(ControllerDesign().domains) == [
+        "acknowledged", "channel", "committed", "known_end", "live", "log", "next_record_id", "replica", "seen_live",
+        "state",
+    ]  # fmt: skip
+    idle = {t.label.action for t in trace(ControllerDesign(), {}).transitions}
+    assert sorted(idle) == [
+        "become-follower-by-command", "become-leader-by-command", "commit", "expand-isr", "fetch",
+        "fetch-out-of-range", "ignore-command", "on-broker-change", "on-broker-change-without-leader", "produce",
+        "shrink-isr",
+    ]  # fmt: skip
+
+
+# --- nothing is dead --------------------------------------------------------------------------------------------------
+
+LIVELY: list[dict[str, Any]] = [
+    {"crashes": 2},
+    {"lossy_crashes": 1, "truncation": "kip-279", "max_records": 2, "unclean": True, "isr_at_start": 1,
+     "preferred_election": True},
+    {"expiries": 2, "truncation": "kip-279", "truncation_reply": "checked", "log_size": 1},
+    {"expiries": 1, "truncation": "on-fetch", "max_records": 2, "truncate_before_high_watermark": False,
+     "acks_one": True, "shrink_guard": "any"},
+    {"expiries": 1, "consumers": True, "past_high_watermark": "out-of-range", "lost_replies": 1},
+    {"crashes": 1, "startup": "controller", "checkpoint_all": False, "controller_write": "conditional"},
+    {"expiries": 1, "topic_changes": 1, "controller_failover": True, "init_flag": True, "log_size": 1},
+    {"reassignments": 1, "assigned_at_start": 1, "max_leader_epoch": 5, "max_version": 6, "cancellations": True,
+     "reassignment_rounds": 2, "log_size": 1},
+]  # fmt: skip
+
+
+def test_every_action_happens_and_every_goal_is_reached() -> None:
+    found = [
+        check(ControllerDesign, settings, invariants=(), limits=Limits(states=60_000, memory=MEMORY))
+        for settings in LIVELY
+    ]
+    never = set.intersection(*({*r.actions_never_fired} | absent(s) for r, s in zip(found, LIVELY, strict=True)))
+    assert never == set()
+    assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()
+
+
+def absent(settings: dict[str, Any]) -> set[str]:
+    """The actions without an instance."""
+    return {*ControllerDesign.actions()} - {t.label.action for t in trace(ControllerDesign(**settings), {}).transitions}
+
+
+# --- stories ----------------------------------------------------------------------------------------------------------
+
+V3 = load_model_class("v3")
+
+
+def test_a_deposed_leader_commits_nothing_once_another_leads() -> None:
+    # "KafkaController" on two leaders: A pauses and loses its session, B is elected, A wakes up and still leads.
+    story = Story(
+        V3, ("committed-records-are-stable", "no-committed-loss"), replicas=3, expiries=1, max_records=2, log_size=1
+    )
+    story.tell("""
+        session-expires(b=0)
+        on-broker-change(c=0, p=0, leader=1)
+        become-leader-by-command(c=0, b=1, p=0)
+        become-follower-by-command(c=0, b=2, p=0)
+    """)
+    assert [r["role"] for r in story.value("replica")[0]] == ["leader", "leader", "follower"]
+    story.tell("""
+        produce(p=0, b=0)
+        not fetch(p=0, follower=1, leader=0)
+        not fetch(p=0, follower=2, leader=0)
+        not commit(p=0, b=0)
+        not shrink-isr(p=0, b=0, follower=1)
+        not shrink-isr(p=0, b=0, follower=2)
+        produce(p=0, b=1)
+        fetch(p=0, follower=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        commit(p=0, b=1)
+    """)
+    assert story.logs() == [[0], [1], [1]]
+    story.tell("""
+        register-again(b=0)
+        on-broker-change(c=0, p=0, leader=1)
+        become-follower-by-command(c=0, b=0, p=0)
+        fetch(p=0, follower=0, leader=1)
+        fetch(p=0, follower=0, leader=1)
+        expand-isr(p=0, b=1, follower=0)
+    """)
+    assert story.logs() == [[1], [1], [1]]
+    assert story.value("state")[0] == {"leader": 1, "isr": [0, 1, 2], "epoch": 1, "version": 2}
+    assert story.holds() == {"committed-records-are-stable": True, "no-committed-loss": True}
+
+
+RESTARTED = """
+    produce(p=0, b=0)
+    fetch(p=0, follower=1, leader=0)
+    fetch(p=0, follower=1, leader=0)
+    commit(p=0, b=0)
+    crash(b=1)
+    on-broker-startup(b=1)
+"""
+FAILED_OVER = """
+    crash(b=0)
+    session-of-the-dead-expires(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    become-leader-by-command(c=0, b=1, p=0)
+"""
+
+
+def test_a_follower_that_restarts_and_then_leads_has_lost_a_committed_record() -> None:
+    # KIP-101, scenario 1: the follower truncates to a high watermark that lags, and its leader fails.
+    story = Story(V3, ("no-acknowledged-loss", "no-committed-loss"), crashes=2, broker_epoch=False)
+    story.tell(RESTARTED)
+    assert story.logs() == [[0], []]
+    story.tell(FAILED_OVER)
+    assert story.holds() == {"no-acknowledged-loss": False, "no-committed-loss": False}
+
+
+def test_with_kip_101_it_asks_the_leader_first_and_loses_nothing() -> None:
+    story = Story(
+        V3, ("no-acknowledged-loss", "no-committed-loss"), crashes=2, broker_epoch=False, truncation="kip-101"
+    )
+    story.tell(RESTARTED)
+    story.tell("truncate(p=0, follower=1, leader=0)")
+    assert story.logs() == [[0], [0]]
+    story.tell(FAILED_OVER)
+    assert story.holds() == {"no-acknowledged-loss": True, "no-committed-loss": True}
