@@ -13,8 +13,10 @@ from checker.engines import reference
 from checker.engines.interpreter import Interpreter
 from checker.engines.local.search import search
 from checker.exploration import Exploration, Limits
+from checker.kernel.compile import Kernel
 from checker.library import load_model_class
 from model.designs.v3 import ControllerDesign
+from model.language.concrete import initial_states
 from model.language.tracing import trace
 from tests.designs.replaying import Story
 
@@ -91,6 +93,25 @@ def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any])
 @pytest.mark.parametrize("draw", range(20))
 def test_engines_agree_on_random_settings(draw: int) -> None:
     assert_agreement(combination(draw))
+
+
+@pytest.mark.parametrize("draw", range(20))
+def test_engines_agree_along_random_walks(draw: int) -> None:
+    """Deeper than whole levels reach: every step out of every state of some long paths."""
+    model, chance = ControllerDesign(**combination(draw)), random.Random(draw)
+    interpreter, system = Interpreter(model, {}), trace(model, {})
+    kernel, start = Kernel(system), initial_states(model)
+    for _ in range(3):
+        state = chance.choice(start)
+        for _ in range(40):
+            steps = list(interpreter.steps(state))
+            found, _, transitions, _ = kernel.expand(kernel.layout.pack([interpreter.leaves(state)]))
+            leaves = map(tuple, kernel.layout.unpack(found).tolist())
+            native = {(system.transitions[t].label, x) for t, x in zip(transitions.tolist(), leaves, strict=True)}
+            assert native == {(interpreter.labels[i], interpreter.leaves(after)) for i, after in steps}
+            if not steps:
+                break
+            state = chance.choice(steps)[1]
 
 
 def test_settings_that_are_off_cost_nothing() -> None:
