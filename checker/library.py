@@ -24,16 +24,21 @@ Invariant = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it."""
+    """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it.
+
+    `beside` names those that stand in the model's own file.
+    """
 
     cls: type[Model]
     name: str
     origin: Path | None
     invariants: dict[str, Invariant]
+    beside: frozenset[str] = frozenset()
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
-        """Invariants by name; without names the model's default ones."""
-        picked = self.cls.invariants if names is None else names
+        """Invariants by name; without names the model's default ones, or all of its own if it names none."""
+        own = self.cls.predicates("invariant").keys() | self.beside
+        picked = (self.cls.invariants or own) if names is None else names
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _invariant(self, name: str) -> Invariant:
@@ -133,7 +138,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     cls = models[wanted or next(iter(models))]
     name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
     with blaming(path):
-        return LoadedModel(cls, name, path.resolve(), fitting(cls, module))
+        return LoadedModel(cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)))
 
 
 def _run(path: Path) -> ModuleType:

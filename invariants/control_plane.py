@@ -18,7 +18,7 @@ def isr_sane(m: Any, s: Any) -> Any:
 @needs("state")
 def isr_is_never_empty(m: Any, s: Any) -> Any:
     """The ISR keeps at least one member, which may lead when it comes back."""
-    return for_all(lambda p: ~s.state[p].isr.is_empty, p=m.all_partitions)
+    return for_all(lambda p: ~s.state[p].isr.is_empty, where=lambda p: m.has_path(s, p), p=m.all_partitions)
 
 
 @invariant

@@ -65,7 +65,7 @@ def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
     """Below the high watermark of any replica lies what was committed there, and nothing else."""
     return for_all(
         lambda p, b, offset: (s.committed[p].records.length > offset) & _holds_committed(s, p, b, offset),
-        where=lambda p, b, offset: s.replica[p][b].high_watermark > offset,
+        where=lambda p, b, offset: (s.replica[p][b].high_watermark > offset) & m.serves_the_topic(s, p, b),
         p=m.all_partitions,
         b=m.brokers,
         offset=range(m.log_size),

@@ -21,7 +21,7 @@ def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
     """In ZooKeeper's leader epoch nobody leads but ZooKeeper's leader."""
     return for_all(
         lambda p, b: s.state[p].leader == b,
-        where=lambda p, b: m.leads(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
+        where=lambda p, b: m.leads(s, p, b) & m.serves_the_topic(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
         p=m.all_partitions,
         b=m.brokers,
     )

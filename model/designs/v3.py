@@ -189,6 +189,7 @@ class ControllerDesign(Reassignment):
             for c in self.controllers:
                 unseen = every(implies(self.has_path(s, p), ~s.seen_live[c][p].has(b)) for p in self.all_partitions)
                 s.require(implies(self.acting(s, c), unseen))
+                s.channel[c][b] = []
         if self.startup == "zookeeper":
             for p in self.all_partitions:
                 self._take_role(s, p, b)

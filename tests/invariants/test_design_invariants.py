@@ -1,0 +1,187 @@
+"""The invariants of the designs: each says what it reads, and each can be broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.exploration import Limits
+from checker.library import library_invariants, load_model_class, needed
+from invariants import consumers, control_plane, durability, epochs, isr, quiescence
+from model.language import Model, UnknownName, action
+from model.language.expressions import Leaf, topological
+from model.language.tracing import trace
+
+ROOT = Path(__file__).parents[2]
+V3: type[Model] = load_model_class("v3").cls
+THEMES = (consumers, control_plane, durability, epochs, isr, quiescence)
+PUBLISHED = {"weak-isr", "strong-isr", "leader-in-isr", "leader-in-isr-or-none", "valid-high-watermark"}
+"""Those of the published models, whose replicas know no partitions."""
+DESIGN = {
+    name: f
+    for name, f in library_invariants().items()
+    if name not in PUBLISHED and f.__module__ in {theme.__name__ for theme in THEMES}
+}
+OPTIONAL = {
+    "acknowledged_by_one": {"acks_one": True},
+    "assignment": {"reassignments": 1},
+    "consumed": {"consumers": True},
+    "told_out_of_range": {"consumers": True},
+    "epoch_cache": {"truncation": "kip-320"},
+}
+"""Variables that are there only where a feature is on; an invariant about one names what else it reads."""
+FEATURES = {name: value for settings in OPTIONAL.values() for name, value in settings.items()}
+SMALL = {"log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 4}
+
+
+def read_by(name: str, **settings: Any) -> set[str]:
+    """The variables whose parts an invariant's expression has."""
+    (predicate,) = trace(V3(**settings), {name: DESIGN[name]}).invariants
+    nodes = topological([predicate.holds, predicate.failure])
+    paths = [node.value.path for node in nodes if isinstance(node.value, Leaf)]
+    return {path.replace(".", "[").partition("[")[0] for path in paths}
+
+
+@pytest.mark.parametrize("name", sorted(DESIGN))
+def test_an_invariant_reads_just_what_it_names(name: str) -> None:
+    found, named = read_by(name, **FEATURES), set(needed(DESIGN[name]))
+    if DESIGN[name].__module__ == quiescence.__name__:
+        # Whether an action is enabled depends on everything.
+        assert named <= found
+    else:
+        assert found - OPTIONAL.keys() == named
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no-loss-with-acks-one", "set acks_one to true"),
+        ("reads-are-repeatable", "set consumers to true"),
+        ("only-committed-records-are-read", "set consumers to true"),
+        ("no-reader-is-turned-away", "set consumers to true"),
+        ("epoch-cache-describes-the-log", "set truncation to kip-101, kip-279 or kip-320"),
+        ("isr-is-assigned", "set reassignments to 1 or more"),
+        ("leader-isr-is-of-its-replicas", "set reassignments to 1 or more"),
+        ("no-stray-replica", "set reassignments to 1 or more"),
+        ("reassignments-complete", "set reassignments to 1 or more"),
+    ],
+)
+def test_an_invariant_about_a_feature_that_is_off_is_refused(name: str, words: str) -> None:
+    with pytest.raises(UnknownName, match=words):
+        check("v3", {**SMALL, "truncation": "high-watermark"}, invariants=[name])
+
+
+def violated_by_scenarios() -> set[str]:
+    summaries = [json.loads(path.read_text()) for path in ROOT.glob("counterexamples/v3-*/expected.json")]
+    return {name for s in summaries for name, f in s["invariants"].items() if f["verdict"] == "violated"}
+
+
+# --- what no scenario breaks, a setting or a mistake in the model does ------------------------------------------------
+
+LOSSY = {"truncation": "kip-320", "lossy_crashes": 1, "broker_epoch": False, "max_records": 2}
+REPLY = {"truncation": "kip-320", "isr_at_start": 1, "lost_replies": 1, "read_back": False}
+UNCONDITIONAL = {"truncation": "kip-320", "isr_write": "unconditional", "expiries": 2, "max_version": 6}
+BY_SETTINGS = {
+    "one-record-per-offset-and-epoch": LOSSY,
+    "leader-waits-for-the-whole-isr": REPLY,
+    "no-epoch-from-the-future": UNCONDITIONAL,
+    "one-leader-per-epoch": UNCONDITIONAL,
+    "latest-epoch-is-led-by-its-leader": UNCONDITIONAL,
+}
+
+
+@pytest.mark.parametrize("name", BY_SETTINGS)
+def test_a_setting_breaks(name: str) -> None:
+    assert broken("v3", name, **BY_SETTINGS[name])
+
+
+class LeaderLeavesTheIsr(V3):  # type: ignore[misc, valid-type]
+    """A leader that shrinks the ISR takes itself out, too."""
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+        super().write_isr(s, p, b, isr - {b}, told)
+
+
+class LeaderWritesAndForgets(V3):  # type: ignore[misc, valid-type]
+    """A leader that shrinks the ISR keeps the old one in mind, with the new version."""
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+        version = s.state[p].version + 1
+        super().write_isr(s, p, b, isr, told=False)
+        s.replica[p][b].version = version
+
+
+class LeaderCountsOn(V3):  # type: ignore[misc, valid-type]
+    """A leader that shrinks the ISR raises its version once more than ZooKeeper does."""
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+        version = s.state[p].version + 2
+        s.require(version <= self.max_version)
+        super().write_isr(s, p, b, isr, told=False)
+        s.replica[p][b].isr = isr
+        s.replica[p][b].version = version
+
+
+class ConsumersReadEverything(V3):  # type: ignore[misc, valid-type]
+    """A consumer reads up to the log end."""
+
+    @action(**V3.consume.__action__.parameters, actor="client")
+    def consume(self, s: Any, p: int, b: Any) -> None:
+        """A consumer reads the next record of a leader's log."""
+        position, log = s.consumed[p].length, s.log[p][b]
+        s.require(self.leads(s, p, b), position < log.length)
+        s.consumed[p].append(log.at(position))
+
+
+class CacheForgetsEpochs(V3):  # type: ignore[misc, valid-type]
+    """An append leaves the epoch cache as it is."""
+
+    def noted_epoch(self, s: Any, p: int, b: Any, epoch: Any, start: Any) -> Any:
+        return s.epoch_cache[p][b]
+
+
+class OldReplicasStayInTheIsr(V3):  # type: ignore[misc, valid-type]
+    """A reassignment changes the replicas and not the ISR."""
+
+    def tell(self, s: Any, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None) -> None:
+        super().tell(s, c, p, leader, s.state[p].isr, replicas, leaving)
+
+
+class ControllerNeverSeesTheNewReplicas(V3):  # type: ignore[misc, valid-type]
+    """A reassignment that adds replicas never goes on."""
+
+    def caught_up(self, s: Any, p: int) -> Any:
+        return super().caught_up(s, p) & s.live.is_empty
+
+
+BY_MISTAKE = {
+    "isr-is-assigned": (OldReplicasStayInTheIsr, {"reassignments": 1}),
+    "reassignments-complete": (ControllerNeverSeesTheNewReplicas, {"reassignments": 1, "max_leader_epoch": 3}),
+    "isr-sane": (LeaderLeavesTheIsr, {}),
+    "same-version-same-isr": (LeaderWritesAndForgets, {}),
+    "no-version-from-the-future": (LeaderCountsOn, {}),
+    "only-committed-records-are-read": (ConsumersReadEverything, {"consumers": True}),
+    "epoch-cache-describes-the-log": (CacheForgetsEpochs, {"truncation": "kip-320"}),
+}
+
+
+@pytest.mark.parametrize("name", BY_MISTAKE)
+def test_a_mistake_breaks(name: str) -> None:
+    cls, settings = BY_MISTAKE[name]
+    assert broken(cls, name, **settings)
+    assert not broken("v3", name, **settings)
+
+
+def broken(model: str | type[Model], name: str, **settings: Any) -> bool:
+    limits = Limits(seconds=60, memory=4 << 30)
+    result = check(model, {**SMALL, **settings}, invariants=[name], limits=limits)
+    assert result.verdict in ("holds", "violated")
+    return result.verdict == "violated"
+
+
+def test_every_invariant_is_broken_somewhere() -> None:
+    assert DESIGN.keys() == violated_by_scenarios() | BY_SETTINGS.keys() | BY_MISTAKE.keys()
