@@ -16,8 +16,8 @@ SCENARIOS = {path.parent.name: read(path.parent, ROOT) for path in sorted(ROOT.g
 V3 = load_model_class("v3").cls
 NEVER_FIRED: set[str] = set()
 NEVER_REACHED: set[str] = set()
-ALWAYS_DEFAULT = {"target_isr_check"}
-"""Settings that no scenario changes: that a reassignment completes too early (KAFKA-15665) breaks no invariant here."""
+ALWAYS_DEFAULT: set[str] = set()
+"""Settings that no scenario changes."""
 
 
 def recorded(name: str) -> dict[str, Any]:
