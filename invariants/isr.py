@@ -29,7 +29,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
 
 
 @invariant
-@needs("log", "replica")
+@needs("log", "replica", "quorum")  # it reads no quorum: that tells the published models from others with replicas
 def weak_isr(m: Any, s: Any) -> Any:
     """Below the high watermark of a presumed leader, every member of its own ISR has the same records."""
     return _agree_below_high_watermark(m, s, lambda leader: s.replica[leader].isr)
