@@ -139,7 +139,7 @@ NAMES = {
     ),
     "invariant of others": (
         ("--invariant", "weak-isr"),
-        "invariant weak-isr needs variables that model counter does not have: log, replica",
+        "invariant weak-isr needs variables that model counter does not have: log, quorum, replica",
     ),
 }
 
