@@ -36,17 +36,18 @@ def check(bounds: str, engine: str = "local", environment: dict[str, str] | None
     settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     invariants = ["--invariant", "weak-isr", "--invariant", "strong-isr"]
     command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings, *invariants]
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "report.json"
         begin = time.perf_counter()
         subprocess.run(
-            [*command, "--engine", engine, "--quiet", "--json", file.name],
+            [*command, "--engine", engine, "--quiet", "--json", str(written)],
             check=True,
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
             env=os.environ | (environment or {}),
         )
         wall = time.perf_counter() - begin
-        report: dict[str, Any] = json.load(file)
+        report: dict[str, Any] = json.loads(written.read_text())
     report["wall"] = wall
     return report
 
