@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from checker import check
+from model.language.errors import nearest
 
 MODEL = '''
 from model.language import Model, action, invariant, number
@@ -49,3 +50,10 @@ def test_a_model_that_names_invariants_is_asked_those(tmp_path: Path) -> None:
     (tmp_path / "counter.py").write_text(named)
     result = check(str(tmp_path / "counter.py"))
     assert (result.verdict, list(result.findings)) == ("holds", ["natural"])
+
+
+def test_an_error_lists_all_known_names_unless_they_are_very_many() -> None:
+    few, many = ["alpha", "beta"], ["kip-320", *(str(1000 + i) for i in range(60))]
+    assert nearest("alpah", few) == "did you mean alpha? known: alpha, beta"
+    assert nearest("kip320", many) == "did you mean kip-320? 61 are known"
+    assert nearest("zzz", many).startswith("known: 1000, 1001, 1002, ")

@@ -14,6 +14,9 @@ BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...
 
 UNKNOWN_OPERATOR: Final = "this operator is not known"
 
+MANY_NAMES: Final = 60
+"""With more names than these an error lists only the nearest."""
+
 _LANGUAGE = str(Path(__file__).parent)
 
 
@@ -63,10 +66,12 @@ def not_a_condition(value: object) -> ModelError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known ones, then all."""
+    """The end of an error about an unknown name: the nearest known ones, then all, unless they are very many."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
+    if close and len(names) > MANY_NAMES:
+        return f"{guess}{len(names)} are known"
     return f"{guess}known: {', '.join(names) or 'none'}"
 
 
