@@ -8,9 +8,9 @@ from typing import Any
 from model.language import for_all, invariant, needs
 
 
-def _same_record(s: Any, a: Any, b: Any, offset: int) -> Any:
-    both = (s.log[a].length > offset) & (s.log[b].length > offset)
-    return both & (s.log[a].at(offset) == s.log[b].at(offset))
+def _same_record(one: Any, other: Any, offset: int) -> Any:
+    """Whether two logs have a record at an offset, and the same."""
+    return (one.length > offset) & (other.length > offset) & (one.at(offset) == other.at(offset))
 
 
 def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> Any:
@@ -19,7 +19,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
     def agrees(leader: Any) -> Any:
         belief = s.replica[leader]
         return for_all(
-            lambda member, offset: _same_record(s, leader, member, offset),
+            lambda member, offset: _same_record(s.log[leader], s.log[member], offset),
             where=lambda member, offset: isr(leader).has(member) & (belief.high_watermark > offset),
             member=m.brokers,
             offset=range(m.log_size),
@@ -68,11 +68,6 @@ def valid_high_watermark(m: Any, s: Any) -> Any:
     )
 
 
-def _same_record_in(s: Any, p: int, a: Any, b: Any, offset: int) -> Any:
-    one, other = s.log[p][a], s.log[p][b]
-    return (one.length > offset) & (other.length > offset) & (one.at(offset) == other.at(offset))
-
-
 @invariant
 @needs("log", "replica", "state")
 def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:
@@ -84,7 +79,7 @@ def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:
         return own & m.follows(s, p, member, leader) & (s.replica[p][member].epoch == s.state[p].epoch)
 
     return for_all(
-        lambda p, leader, member, offset: _same_record_in(s, p, leader, member, offset),
+        lambda p, leader, member, offset: _same_record(s.log[p][leader], s.log[p][member], offset),
         where=lambda p, leader, member, offset: (
             (counted_on(p, leader, member) & (s.replica[p][leader].high_watermark > offset))
             if member != leader
