@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.leader_and_isr import LeaderAndIsr
 from model.designs.logs import any_partition
+from model.designs.partition_state import PartitionState
 from model.language import (
     action,
     broker,
@@ -35,7 +35,7 @@ def any_controller(m: Any) -> Any:
     return broker if m.controller_failover else number(0, 0)
 
 
-class Controller(LeaderAndIsr):
+class Controller(PartitionState):
     """Elections of leaders and of controllers, and the channels to brokers."""
 
     abstract = True

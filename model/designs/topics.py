@@ -89,11 +89,8 @@ class Topics(Controller):
             return asked
         return asked & (s.incarnation[p][leader] == s.incarnation[p][follower])
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        """The leader's write; without a topic id the version alone does not tell a new path from an old one."""
-        if self.has_topics and self.topic_id:
-            s.require(s.incarnation[p][b] == s.topic[p].incarnation)
-        super().write_isr(s, p, b, isr, told)
+    def knows_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        return s.incarnation[p][b] == s.topic[p].incarnation if self.has_topics and self.topic_id else True
 
     def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
         found = super().request(s, c, p, decision, kind)

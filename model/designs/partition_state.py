@@ -1,7 +1,7 @@
-"""ZooKeeper's part: who is live, and the LeaderAndISR path of each partition that the leader's ISR writes go to.
+"""What there is once for all brokers: who is live; of each partition the leader, the ISR, the epoch and the version.
 
-The path has leader, ISR, leader epoch and zkVersion, which every write raises. The leader alone takes replicas out of
-the ISR and in again, by a write that is conditional on the version it last saw (maybe_change_ISR of the page). A
+V3 has them in ZooKeeper: ephemeral nodes, and the LeaderAndISR path with its zkVersion, which every write raises. Here
+is also when a replica may leave the ISR or join it; how its leader has the ISR changed is the business of a design. A
 *zombie* is a broker whose session has expired and that runs on: it leads until it hears of another leader.
 """
 
@@ -14,8 +14,8 @@ from model.designs.logs import UNKNOWN, any_partition
 from model.language import action, broker, minimum, number, optional, per, record, set_of, setting, some, when
 
 
-class LeaderAndIsr(DataPlane):
-    """Sessions, and ISR writes guarded by the zkVersion."""
+class PartitionState(DataPlane):
+    """Sessions of brokers, and the decision about each partition."""
 
     abstract = True
 
@@ -34,18 +34,6 @@ class LeaderAndIsr(DataPlane):
         meaning="sessions that expire although the broker runs on",
         bound=lambda m, s: s.expiries == m.expiries if m.expiries else False,
     )
-    isr_write = setting(
-        "conditional",
-        choices=("conditional", "unconditional"),
-        meaning="whether the leader writes the ISR only at the version that it last saw",
-    )
-    lost_replies = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="conditional writes that succeed although the leader is told otherwise (KAFKA-1382)",
-    )
-    read_back = setting(True, meaning="a leader whose write seems to have failed looks whether it did (KAFKA-1382)")
     expand_guard = setting(
         "epoch-start",
         choices=("literal", "high-watermark", "epoch-start"),
@@ -88,9 +76,8 @@ class LeaderAndIsr(DataPlane):
             "live": set_of(broker),
             "state": per(any_partition(self), record(**self.decision())),
         }
-        for budget in ("expiries", "lost_replies"):
-            if getattr(self, budget):
-                found[budget] = number(0, getattr(self, budget))
+        if self.expiries:
+            found["expiries"] = number(0, self.expiries)
         return found
 
     def initial(self, s: Any) -> None:
@@ -132,6 +119,10 @@ class LeaderAndIsr(DataPlane):
         """Whether the LeaderAndISR path exists."""
         return True
 
+    def knows_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker names the topic that there is when it asks for a change."""
+        return True
+
     def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader knows a follower as a replica of the partition."""
         return True
@@ -140,22 +131,7 @@ class LeaderAndIsr(DataPlane):
         super().give_up_role(s, p, b, high_watermark)
         s.replica[p][b].version = 0
 
-    # --- the leader and its ISR -------------------------------------------------------------------------------------
-
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        """The leader writes the ISR to ZooKeeper; `told` is false where the answer is lost."""
-        replica, state = s.replica[p][b], s.state[p]
-        s.require(self.leads(s, p, b), self.has_path(s, p), state.version < self.max_version)
-        version = state.version + 1
-        if self.isr_write == "conditional":
-            s.require(state.version == replica.version)
-            state.isr = isr
-            state.version = version
-        else:
-            s.state[p] = {"leader": b, "isr": isr, "epoch": replica.epoch, "version": version}
-        if told:
-            replica.isr = isr
-            replica.version = version
+    # --- who may leave the ISR and join it ----------------------------------------------------------------------------
 
     def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
         return s.known_end[p][b][follower] < s.log[p][b].length
@@ -173,13 +149,17 @@ class LeaderAndIsr(DataPlane):
             reaches = reaches & (end >= replica.epoch_start)
         return outside & reaches
 
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        """The leader has the ISR changed, in the way of the design."""
+        raise NotImplementedError
+
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def shrink_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
         """The leader takes a follower that lags behind its log end out of the ISR."""
         if b == follower:
             return
         s.require(s.replica[p][b].isr.has(follower), self.lags(s, p, b, follower))
-        self.write_isr(s, p, b, s.replica[p][b].isr - {follower})
+        self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
 
     @action(p=any_partition, b=broker, follower=broker, actor="b", perturbation=True)
     def shrink_isr_of_slow(self, s: Any, p: int, b: Any, follower: Any) -> None:
@@ -187,7 +167,7 @@ class LeaderAndIsr(DataPlane):
         if b == follower or self.shrink_guard != "any":
             return
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
-        self.write_isr(s, p, b, s.replica[p][b].isr - {follower})
+        self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def expand_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
@@ -195,16 +175,7 @@ class LeaderAndIsr(DataPlane):
         if b == follower:
             return
         s.require(self.may_expand(s, p, b, follower))
-        self.write_isr(s, p, b, s.replica[p][b].isr | {follower})
-
-    @action(p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True)
-    def expand_isr_and_lose_the_reply(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """The leader's write of a larger ISR succeeds, and the connection breaks before it knows."""
-        if b == follower or not self.lost_replies:
-            return
-        s.require(s.lost_replies < self.lost_replies, self.may_expand(s, p, b, follower))
-        s.lost_replies += 1
-        self.write_isr(s, p, b, s.replica[p][b].isr | {follower}, told=self.read_back)
+        self.change_isr(s, p, b, s.replica[p][b].isr | {follower})
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,257 @@
+"""How a broker acts on the controller's commands, and how it starts.
+
+A LeaderAndISR command makes a broker leader or follower (on_LeaderAndISRCommand), a StopReplica command takes a replica
+from it (on_StopReplicaCommand); what it ignores is as much part of the protocol as what it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs import epoch_cache
+from model.designs.controller import any_controller
+from model.designs.logs import any_partition
+from model.designs.reassignment import Reassignment
+from model.language import action, broker, every, goal, implies, maximum, minimum, setting, some, when
+
+
+class Commands(Reassignment):
+    """Brokers that act on the controller's commands."""
+
+    abstract = True
+
+    command_check = setting(
+        "leader-epoch",
+        choices=("role", "leader-epoch", "controller-epoch"),
+        meaning="which commands a broker follows: the page's test of its role, those of a greater leader epoch, and "
+        "of those no command of an older controller (KAFKA-1188)",
+    )
+    skip_same_leader = setting(
+        False, meaning="a follower that hears of its own leader in a later epoch truncates nothing (KAFKA-7164)"
+    )
+    startup = setting(
+        "zookeeper",
+        choices=("zookeeper", "controller"),
+        meaning="whether a broker that starts takes its role from ZooKeeper or waits for the controller's command",
+    )
+
+    # --- which commands a broker follows ----------------------------------------------------------------------------
+
+    def command(self, s: Any, c: Any, b: Any, p: int) -> Any:
+        """The next request in a channel, for a partition."""
+        s.require(self.is_up(s, b), ~s.channel[c][b].is_empty)
+        request = s.channel[c][b].first
+        if self.partitions > 1:
+            s.require(request.partition == p)
+        return request
+
+    def is_current(self, s: Any, b: Any, request: Any) -> Any:
+        """Whether no newer controller has told a broker anything."""
+        if self.command_check == "controller-epoch" and self.controller_failover:
+            return request.controller_epoch >= s.heard_controller_epoch[b]
+        return True
+
+    def is_followed(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        """Whether a broker does what a LeaderAndISR command says."""
+        replica = s.replica[p][b]
+        if self.command_check == "role":
+            leads, follows = replica.role == "leader", (replica.role == "follower") & (replica.leader == request.leader)
+            followed = when(request.leader == b, ~leads, ~follows)
+        else:
+            followed = (request.epoch > replica.epoch) & self.is_current(s, b, request)
+        if self.has_topics and self.topic_id:
+            followed = followed & (request.incarnation == s.incarnation[p][b])
+        return followed & (request.kind == "leader-and-isr") if self.stops_replicas else followed
+
+    def is_obeyed(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        """Whether a broker stops a replica as a StopReplica command says; that of a deletion has no leader epoch."""
+        moved = request.kind == "stop-replica"
+        if self.stop_replica_check == "none":
+            return (moved | (request.kind == "delete-replica")) & self.is_of_this_topic(s, b, p, request)
+        if self.stop_replica_check == "greater":
+            moved = moved & (request.epoch > s.replica[p][b].epoch)
+        if self.stop_replica_check == "at-least":
+            moved = moved & (request.epoch >= s.replica[p][b].epoch)
+        obeyed = (moved | (request.kind == "delete-replica")) & self.is_current(s, b, request)
+        return obeyed & self.is_of_this_topic(s, b, p, request)
+
+    def is_of_this_topic(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        return request.incarnation == s.incarnation[p][b] if self.has_topics and self.topic_id else True
+
+    def is_unnamed(self, s: Any, b: Any, request: Any) -> Any:
+        """Whether a broker deletes a replica because a command with INIT does not name it."""
+        return (request.kind == "not-in-init") & self.is_current(s, b, request)
+
+    def is_of_a_later_topic(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        later = request.incarnation > s.incarnation[p][b]
+        return later & (request.kind == "leader-and-isr") & self.is_current(s, b, request)
+
+    def taken(self, s: Any, c: Any, b: Any, request: Any) -> None:
+        """The command leaves the channel."""
+        s.channel[c][b].remove_first()
+        if self.controller_failover:
+            heard = s.heard_controller_epoch[b]
+            s.heard_controller_epoch[b] = maximum(heard, request.controller_epoch)
+
+    # --- commands ---------------------------------------------------------------------------------------------------
+
+    def adopt(self, s: Any, p: int, b: Any, request: Any) -> None:
+        """Keeps what a command says besides leader, epoch and ISR."""
+        s.replica[p][b].version = request.version
+        if self.has_topics:
+            s.incarnation[p][b] = request.incarnation
+        if self.reassigns:
+            s.replica[p][b].replicas = request.replicas
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def become_leader_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """On a LeaderAndISR command that names it, a broker becomes leader; a replica that is not there starts."""
+        request = self.command(s, c, b, p)
+        s.require(request.leader == b, self.is_followed(s, b, p, request))
+        self.become_leader(s, p, b, request.epoch, request.isr)
+        self.adopt(s, p, b, request)
+        self.taken(s, c, b, request)
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def become_follower_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """On a LeaderAndISR command that names another leader, a broker becomes its follower; a new replica starts."""
+        request = self.command(s, c, b, p)
+        s.require(request.leader != b, self.is_followed(s, b, p, request))
+        replica = s.replica[p][b]
+        same = (replica.role == "follower") & (replica.leader == request.leader)
+        self.become_follower(s, p, b, request.leader, request.epoch, ~same if self.skip_same_leader else True)
+        self.adopt(s, p, b, request)
+        self.taken(s, c, b, request)
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def stop_replica(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """On a StopReplica command a broker stops fetching and deletes the partition."""
+        if not self.stops_replicas:
+            return
+        request = self.command(s, c, b, p)
+        s.require(self.is_obeyed(s, b, p, request))
+        self.delete_replica(s, p, b)
+        self.taken(s, c, b, request)
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def delete_partition_not_in_init(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """On a LeaderAndISR command with INIT that does not name it, a broker deletes a local partition."""
+        if not self.stops_replicas or not self.init_flag or not self.controller_failover:
+            return
+        request = self.command(s, c, b, p)
+        s.require(self.is_unnamed(s, b, request))
+        self.delete_replica(s, p, b)
+        self.taken(s, c, b, request)
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def delete_partition_of_old_topic(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """Before a command with a later topic id, a broker deletes what it has of the earlier topic."""
+        if not self.has_topics or not self.topic_id:
+            return
+        request = self.command(s, c, b, p)
+        s.require(self.is_of_a_later_topic(s, b, p, request))
+        self.delete_replica(s, p, b)
+        s.incarnation[p][b] = request.incarnation
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def ignore_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """A command that is old news to a broker changes nothing."""
+        request = self.command(s, c, b, p)
+        s.require(~self.is_followed(s, b, p, request))
+        if self.stops_replicas:
+            s.require(~self.is_obeyed(s, b, p, request), ~self.is_unnamed(s, b, request))
+        if self.has_topics and self.topic_id:
+            s.require(~self.is_of_a_later_topic(s, b, p, request))
+        self.taken(s, c, b, request)
+
+    # --- startup ----------------------------------------------------------------------------------------------------
+
+    @action(b=broker, actor="b")
+    def on_broker_startup(self, s: Any, b: Any) -> None:
+        """A broker starts, registers, and takes its roles from ZooKeeper, or waits for commands.
+
+        With broker epochs the controller treats every bounce as a failure and then a start: the broker comes back
+        after the controller has seen that it was gone.
+        """
+        if not self.has_crashes:
+            return
+        s.require(~s.up.has(b))
+        if self.broker_epoch:
+            s.require(~s.live.has(b))
+            for c in self.controllers:
+                unseen = every(implies(self.has_path(s, p), ~s.seen_live[c][p].has(b)) for p in self.all_partitions)
+                s.require(implies(self.acting(s, c), unseen))
+                s.channel[c][b] = []
+        if self.startup == "zookeeper":
+            for p in self.all_partitions:
+                self._take_role(s, p, b)
+        s.up = s.up | {b}
+        s.live = s.live | {b}
+
+    def _take_role(self, s: Any, p: int, b: Any) -> None:
+        """A replica leads or follows as ZooKeeper says; the broker deletes a partition that it is not assigned."""
+        state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
+        here = self._has_a_role(s, p, b)
+        leads = (state.leader == b) & here
+        replica.role = when(here, when(leads, "leader", "follower"), "none")
+        replica.leader = when(here, state.leader, replica.leader)
+        replica.epoch = when(here, state.epoch, -1)
+        replica.isr = when(leads, state.isr, set())
+        replica.version = when(here, state.version, 0)
+        length = when(self._is_stray(s, p, b), 0, log.length)
+        kept = minimum(replica.high_watermark, length)
+        replica.high_watermark = kept
+        if self.needs_epoch_start:
+            replica.epoch_start = when(leads, length, 0)
+        if self.has_topics:
+            own = s.incarnation[p][b]
+            s.incarnation[p][b] = when(here, s.topic[p].incarnation, own)
+        if self.reassigns:
+            replica.replicas = when(leads, s.assignment[p].replicas, set())
+        if not self.has_epoch_cache:
+            self.keep(s, p, b, when(leads | state.leader.is_none, length, kept))
+            return
+        if self.asks_where_epochs_end:
+            replica.truncating = here & ~leads & (length > 0)
+        self._keep_epochs(s, p, b, leads, length)
+
+    def _keep_epochs(self, s: Any, p: int, b: Any, leads: Any, length: Any) -> None:
+        """The log and the epoch cache of a replica that begins its role with so many records."""
+        top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
+        if self.keeps_every_partition:
+            cache = s.epoch_cache[p][b]
+        else:
+            s.log[p][b].truncate(length)
+        if self.assign_on_leader and self.records_have_epochs:
+            cache = when(leads, epoch_cache.assigned(cache, s.state[p].epoch, length, top), cache)
+        s.epoch_cache[p][b] = cache
+
+    @property
+    def keeps_every_partition(self) -> bool:
+        """Whether a broker that starts finds no partition that is not its own."""
+        return not (self.has_topics or self.reassigns)
+
+    def _has_a_role(self, s: Any, p: int, b: Any) -> Any:
+        """Whether ZooKeeper says how a replica begins."""
+        if self.keeps_every_partition:
+            return True
+        return self.has_path(s, p) & self.is_assigned(s, p, b)
+
+    def _is_stray(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker that starts has a partition that it is not assigned."""
+        if self.keeps_every_partition:
+            return False
+        stray = implies(self.is_assigned(s, p, b), False)
+        if self.has_topics:
+            stray = ~s.topic[p].exists | stray
+            if self.topic_id:
+                stray = stray | (s.topic[p].has_path & (s.incarnation[p][b] != s.topic[p].incarnation))
+        return stray
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    @goal
+    def another_broker_leads(self, s: Any) -> Any:
+        """A broker other than the first is the legitimate leader."""
+        others = self.brokers[1:]
+        return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)
