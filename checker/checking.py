@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Final
 
 import psutil
 
 from checker.engines.interpreter import Interpreter
+from checker.engines.spark.cluster import Cluster
 from checker.exploration import Exploration, Levels, Limits, Report
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
@@ -19,7 +22,7 @@ from model.language.errors import nearest
 from model.language.system import TransitionSystem
 from model.language.tracing import trace
 
-ENGINES: Final = ("local", "reference")
+ENGINES: Final = ("local", "reference", "spark")
 SHARE_OF_MEMORY: Final = 0.9
 """Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
 
@@ -36,6 +39,8 @@ def check(
     fail_on_vacuity: bool = False,
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
+    spark: Any = None,
+    cluster: Cluster | None = None,
 ) -> Result:
     """Explores a model within its settings and says of each invariant whether it holds.
 
@@ -43,7 +48,8 @@ def check(
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
     violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
-    beginning of "trace", "compile", "search" and "counterexample".
+    beginning of "trace", "compile", "search" and "counterexample". With the engine "spark", `cluster` says where and
+    how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory.
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -60,14 +66,20 @@ def check(
         system = trace(instance, chosen)
         interpreter = Interpreter(instance, chosen)
         traced = time.perf_counter() - begin
-        tell("compile" if engine == "local" else "search")
+        tell("search" if engine == "reference" else "compile")
         free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
-        found, levels, labels = _search(engine, interpreter, system, question)
-        tell("counterexample")
-        judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
-        result = judge.result(engine, deadlock, fail_on_vacuity, limits)
+        with ExitStack() as leaving:
+            if engine == "spark":
+                wanted = replace(
+                    cluster or Cluster(), session=spark if spark is not None else cluster and cluster.session
+                )
+                question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
+            found, levels, labels = _search(engine, interpreter, system, question)
+            tell("counterexample")
+            judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
+            result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result
@@ -98,8 +110,7 @@ def _search(
 
         found, levels = reference.search(interpreter, **question)
         return found, levels, list(range(len(interpreter.labels)))
-    from checker.engines.local.search import search
-
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    answer, native = search(system, **question)
-    return answer, native, [numbers[t.label] for t in system.transitions]
+    labels = [numbers[t.label] for t in system.transitions]
+    search = import_module(f"checker.engines.{engine}.search").search
+    return *search(system, **question), labels

@@ -32,6 +32,8 @@ class Progress:
     expanded: int
     memory: int
     seconds: float
+    note: str = ""
+    """What an engine has to say beside the counts."""
 
 
 Report = Callable[[Progress], None]
@@ -68,6 +70,8 @@ class Exploration:
     partial: dict[str, int] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What an engine adds to the JSON of a result."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class Judge:
             partial=found.partial,
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             store_bytes=found.peak_store_bytes,
+            extra=found.extra,
         )
         result.exit_code = _exit_code(result, found, fail_on_vacuity)
         return result

@@ -155,6 +155,8 @@ class Result:
     seconds: dict[str, float] = field(default_factory=dict)
     peak_rss_bytes: int = 0
     store_bytes: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What an engine adds to the JSON."""
 
     @property
     def distinct(self) -> int:
@@ -224,4 +226,4 @@ class Result:
             }
         if self.partial is not None:
             data["partial"] = {**self.partial, "reproducible": False}
-        return data
+        return data | self.extra

@@ -98,5 +98,6 @@ def counts(progress: Progress) -> str:
             f"{number(progress.generated)} generated ({number(round(progress.generated / spent))}/s)",
             f"frontier {number(progress.expanded)} of {number(progress.frontier)}",
             size(progress.memory),
+            *([progress.note] if progress.note else []),
         )
     )

@@ -1,0 +1,66 @@
+"""The header of a dataset: what was explored, and where each variable lies in a packed state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from checker.datasets.dataset import FORMAT
+from checker.datasets.refusals import DatasetRefused
+from checker.kernel.compile import Kernel
+from model.language.system import TransitionSystem
+
+
+def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:
+    """A header as JSON data; `kernel` is the SHA-256 of the LLVM text, which is not kept."""
+    leaves = [
+        {"path": leaf.path, "kind": leaf.kind, "low": leaf.low, "high": leaf.high,
+         "word": place.word, "shift": place.shift, "width": place.width}
+        for leaf, place in zip(system.leaves, kernel.layout.places, strict=True)
+    ]  # fmt: skip
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "model": model,
+        "settings": dict(system.settings),
+        "kernel": kernel.digest,
+        "words": kernel.words,
+        "variables": [{"name": v.name, "domain": str(v.domain), "first_leaf": v.start} for v in system.variables],
+        "leaves": leaves,
+        "actions": list(system.actions),
+        "transitions": [
+            {"action": t.label.action, "parameters": t.label.to_json(), "actor": t.actor} for t in system.transitions
+        ],
+        "invariants": kernel.verdicts.invariants,
+        "goals": kernel.verdicts.goals,
+        "bounds": kernel.verdicts.bounds,
+        "transitions_kept": transitions,
+    }
+    # As it is read back: lists for tuples.
+    same: dict[str, Any] = json.loads(json.dumps(header))
+    return same
+
+
+def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """`DatasetRefused` where a dataset's header is not the one of this model, these settings and this kernel."""
+    for key, words in (("model", "model"), ("settings", "settings")):
+        if found.get(key) != wanted[key]:
+            raise DatasetRefused(
+                f"{root} is of {words} {found.get(key)}, not {wanted[key]}; ask the same, or begin anew"
+            )
+    if found.get("invariants") != wanted["invariants"]:
+        raise DatasetRefused(
+            f"{root} was explored for the invariants {_listed(found)}, not {_listed(wanted)}; "
+            "name the same with --invariant, or begin anew"
+        )
+    if found.get("transitions_kept") != wanted["transitions_kept"]:
+        kept = "keeps" if found.get("transitions_kept") else "does not keep"
+        raise DatasetRefused(f"{root} {kept} transitions; say the same with --transitions, or begin anew")
+    if found != wanted:
+        raise DatasetRefused(
+            f"{root} was explored with another kernel ({str(found.get('kernel'))[:12]}, now {wanted['kernel'][:12]}): "
+            "the model has changed, or isrcheck has; begin anew with --checkpoint"
+        )
+
+
+def _listed(header: dict[str, Any]) -> str:
+    return ", ".join(header.get("invariants") or ()) or "none"

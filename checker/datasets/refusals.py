@@ -1,0 +1,15 @@
+"""What can be wrong with a dataset or with what exploring on a cluster needs; each is one line with the remedy."""
+
+from __future__ import annotations
+
+
+class DatasetRefused(ValueError):
+    """A dataset that is damaged, or not of this model, these settings, this kernel or this version."""
+
+
+class MissingTool(OSError):
+    """A tool or a package that is not installed, or too old."""
+
+
+class ClusterFailed(OSError):
+    """Spark could not run what it was given."""

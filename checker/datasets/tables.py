@@ -1,0 +1,68 @@
+"""What the manifests say, as three tables: `levels`, `actions` and `violations`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.datasets.dataset import Dataset, Level
+from checker.kernel.verdicts import Verdicts
+
+
+def write_tables(dataset: Dataset, verdicts: Verdicts, actions: tuple[str, ...]) -> None:
+    """Writes the tables anew; they are derived, the manifests are what counts."""
+    import pyarrow as pa
+
+    for name, rows in (
+        ("levels", level_rows(dataset.levels)),
+        ("actions", action_rows(dataset.levels, actions)),
+        ("violations", violation_rows(dataset.levels, verdicts.invariants)),
+    ):
+        columns, content = rows
+        schema = pa.schema([(column, pa.string() if column in ("action", "invariant", "by") else pa.int64())
+                            for column in columns])  # fmt: skip
+        table = pa.table({c: [row[c] for row in content] for c in columns}, schema=schema)
+        dataset.storage.write_table(f"{name}.parquet", table)
+
+
+Rows = tuple[tuple[str, ...], list[dict[str, Any]]]
+
+
+def level_rows(levels: list[Level]) -> Rows:
+    """A row a level: its states, the instances enabled in them, successors outside the constraints; null: unknown."""
+    columns = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree", "bytes")
+    after: list[Level | None] = [*levels[1:], None]
+    rows = [
+        {
+            "level": level.number,
+            "states": level.distinct,
+            "generated": sum(following.generated or ()) if following else None,
+            "rejected": following.rejected if following else None,
+            "least_degree": following.degrees[0] if following and following.degrees else None,
+            "greatest_degree": following.degrees[1] if following and following.degrees else None,
+            "bytes": sum(entry["bytes"] for entry in level.files),
+        }
+        for level, following in zip(levels, after, strict=True)
+        if level.distinct
+    ]
+    return columns, rows
+
+
+def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
+    """A row a level and action: how many of its instances are enabled in the states of the level."""
+    rows = [
+        {"level": level.number - 1, "action": action, "generated": count}
+        for level in levels
+        for action, count in zip(actions, level.generated or (), strict=False)
+    ]
+    return ("level", "action", "generated"), rows
+
+
+def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
+    """A row a level and invariant that is false there: in how many states of the level, and whether also outside."""
+    rows = [
+        {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
+        for level in levels
+        for name, bit in invariants.items()
+        if level.seen >> bit & 1
+    ]
+    return ("level", "invariant", "states", "outside"), rows

@@ -1,0 +1,33 @@
+"""How the user wants Spark to explore; no part of Spark is needed to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+THRESHOLD: Final = 100_000
+"""Levels with at most so many states are expanded by the driver, where a job would cost more than the work."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where Spark runs and what it keeps.
+
+    `partitions` is the number of owners of states (None: one for each core). `checkpoint` is the folder of a new
+    dataset, `resume` that of one to go on with; without either the states lie in a temporary folder. `conf` are
+    settings of Spark, `transitions` keeps the steps too. `session` is a Spark session that exists already.
+    """
+
+    master: str = "local[*]"
+    partitions: int | None = None
+    threshold: int = THRESHOLD
+    checkpoint: str | None = None
+    resume: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    transitions: bool = False
+    session: Any = None
+
+    @property
+    def on_this_machine(self) -> bool:
+        return self.master.startswith("local")

@@ -1,0 +1,140 @@
+"""Files of packed states: Parquet with one column of fixed-size bytes, in the order of the owner hash.
+
+The first hash of every row group stands in the file's metadata, so that looking some states up reads only the row
+groups in which they can be. Paths are local ones or URIs that pyarrow knows (`hdfs://`, `s3://`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+Array = Any
+Hash = Callable[[Array], Array]
+GROUP = 1 << 16
+"""States in a row group: what is read at least."""
+SLAB = 16
+"""Row groups read at once."""
+FIRSTS = b"isrcheck.first-hashes"
+
+
+def located(path: str) -> tuple[Any, str]:
+    """The file system of a path or URI, and the path in it."""
+    found: tuple[Any, str] = pafs.FileSystem.from_uri(path) if "://" in path else (pafs.LocalFileSystem(), path)
+    return found
+
+
+class _Digesting(io.RawIOBase):
+    """A stream that knows the size and the SHA-256 of what was written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self.stream, self.size, self.digest = stream, 0, hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.stream.write(data)
+        self.digest.update(data)
+        length = memoryview(data).nbytes
+        self.size += length
+        return length
+
+    def tell(self) -> int:
+        return self.size
+
+
+def write(path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
+    """Writes slabs of rows and hashes, in order; what a manifest says of the file. Nothing is written for no rows."""
+    filesystem, place = located(path)
+    kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
+    writer, stream = None, None
+    for rows, hashes in slabs:
+        if not len(rows):
+            continue
+        if writer is None:
+            stream = _Digesting(filesystem.open_output_stream(place))
+            options = {"use_dictionary": False, "write_statistics": False, "compression": "zstd"}
+            writer = pq.ParquetWriter(stream, pa.schema([("state", kind)]), **options)
+        data = pa.py_buffer(np.ascontiguousarray(rows))
+        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, data])
+        writer.write_table(pa.table({"state": column}), row_group_size=group)
+        firsts.append(hashes[::group])
+        count, last = count + len(rows), int(hashes[-1])
+    if writer is None or stream is None:
+        return {"rows": 0, "bytes": 0}
+    index = np.concatenate(firsts)
+    writer.add_key_value_metadata({FIRSTS: index.astype("<u8").tobytes().hex()})
+    writer.close()
+    stream.stream.close()
+    ends = [f"{int(index[0]):016x}", f"{last:016x}"]
+    return {"rows": count, "bytes": stream.size, "sha256": stream.digest.hexdigest(), "hashes": ends}
+
+
+def overlapping(entries: Iterable[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
+    """The files that may have hashes of `low..high-1`."""
+    return [e for e in entries if int(e["hashes"][0], 16) < high and int(e["hashes"][1], 16) >= low]
+
+
+class Reader:
+    """The states of a file, in order; `read` counts the bytes of the row groups that were read."""
+
+    def __init__(self, path: str, hash_of: Hash) -> None:
+        filesystem, place = located(path)
+        self._stream = filesystem.open_input_file(place)
+        self._file = pq.ParquetFile(self._stream)
+        self._hash_of, self.read = hash_of, 0
+        text = self._file.metadata.metadata[FIRSTS].decode()
+        self.firsts = np.frombuffer(bytes.fromhex(text), dtype="<u8").astype(np.uint64)
+
+    def between(self, low: int, high: int) -> Iterator[tuple[Array, Array]]:
+        """Rows and hashes from `low` to before `high`, slab by slab."""
+        begin = max(int(np.searchsorted(self.firsts, np.uint64(low))) - 1, 0)
+        end = int(np.searchsorted(self.firsts, np.uint64(high - 1), side="right"))
+        for rows, hashes in self._slabs(list(range(begin, end))):
+            a = int(np.searchsorted(hashes, np.uint64(low)))
+            b = int(np.searchsorted(hashes, np.uint64(high - 1), side="right"))
+            if a < b:
+                yield rows[a:b], hashes[a:b]
+
+    def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
+        """Rows and hashes of the row groups that may hold sorted wanted hashes, and which of these: from, to."""
+        if not len(wanted):
+            return
+        marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)
+        first = np.maximum(np.searchsorted(self.firsts, wanted) - 1, 0)
+        np.add.at(marks, first, 1)
+        np.add.at(marks, np.maximum(np.searchsorted(self.firsts, wanted, side="right"), first + 1), -1)
+        for rows, hashes in self._slabs(np.flatnonzero(np.cumsum(marks[:-1]) > 0).tolist()):
+            a = int(np.searchsorted(wanted, hashes[0]))
+            b = int(np.searchsorted(wanted, hashes[-1], side="right"))
+            if a < b:
+                yield rows, hashes, a, b
+
+    def _slabs(self, groups: list[int]) -> Iterator[tuple[Array, Array]]:
+        for start in range(0, len(groups), SLAB):
+            chosen = groups[start : start + SLAB]
+            column = self._file.read_row_groups(chosen, use_threads=False).column(0)
+            self.read += sum(self._file.metadata.row_group(g).total_byte_size for g in chosen)
+            parts = [_words(chunk) for chunk in column.chunks if len(chunk)]
+            rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            yield rows, self._hash_of(rows)
+
+    def close(self) -> None:
+        self._file.close()
+        self._stream.close()
+
+
+def _words(chunk: Any) -> Array:
+    """The rows of an Arrow array of fixed-size bytes; not copied."""
+    width = chunk.type.byte_width // 8
+    data = np.frombuffer(chunk.buffers()[1], dtype=np.uint64)
+    return data[chunk.offset * width : (chunk.offset + len(chunk)) * width].reshape(-1, width)

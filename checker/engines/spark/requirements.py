@@ -1,0 +1,57 @@
+"""What Spark needs: Java and three packages, each with the command that installs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from importlib import metadata
+from typing import Final
+
+from checker.datasets.refusals import MissingTool
+
+LEAST: Final = {"pyspark": (4, 1), "pandas": (2, 2), "pyarrow": (18, 0)}
+LEAST_JAVA: Final = 17
+INSTALL: Final = "pip install 'isrcheck[spark]'"
+INSTALL_JAVA: Final = (
+    "install a Java runtime (Debian and Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17) "
+    "or set JAVA_HOME"
+)
+
+
+def require() -> dict[str, str]:
+    """The versions of what Spark needs; `MissingTool` where something is missing or too old."""
+    return {**{name: _package(name) for name in LEAST}, "java": _java()}
+
+
+def _package(name: str) -> str:
+    least = ".".join(map(str, LEAST[name]))
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        raise MissingTool(
+            f"exploring with Spark needs {name} {least} or newer, which is not installed; {INSTALL}"
+        ) from None
+    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < LEAST[name]:
+        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, not {version}; {INSTALL}")
+    return version
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    try:
+        if java is None:
+            raise FileNotFoundError
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+    except (OSError, subprocess.SubprocessError):
+        where = f" in JAVA_HOME ({home})" if home else ""
+        raise MissingTool(
+            f"exploring with Spark needs Java {LEAST_JAVA}, which is not there{where}; {INSTALL_JAVA}"
+        ) from None
+    found = re.search(r'version "(\d+)([^"]*)"', said)
+    if found is None or int(found[1]) < LEAST_JAVA:
+        version = found[1] + found[2] if found else "an unknown version"
+        raise MissingTool(f"exploring with Spark needs Java {LEAST_JAVA} or newer, not {version}; {INSTALL_JAVA}")
+    return found[1] + found[2]

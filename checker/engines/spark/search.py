@@ -1,0 +1,336 @@
+"""Breadth-first search, level by level, over a dataset: the driver decides and counts, the work is done by tasks.
+
+A level is expanded by Spark, or by this process where it is small; both run the same functions. What is new goes into
+a level that is committed whole. Going on with a dataset walks through its levels as if they had just been found.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from checker.datasets.dataset import Dataset, Level, folder_of
+from checker.datasets.header import header_of, require_same
+from checker.datasets.tables import write_tables
+from checker.engines.spark import files, rows, tasks
+from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.levels import StoredLevels
+from checker.engines.spark.session import Spark
+from checker.exploration import Exploration, Limits, Progress, Report, Stop
+from checker.kernel.compile import Kernel
+from checker.kernel.verdicts import FAILED, OUTSIDE
+from model.language.system import TransitionSystem
+
+MOST_RUNS: Final = 8
+"""Files with known states that an owner may have before the smaller half of them is merged."""
+EVERYTHING: Final = rows.bounds(1)
+
+
+def search(
+    system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
+    report: Report | None, leaving: ExitStack,
+) -> tuple[Exploration, StoredLevels]:  # fmt: skip
+    """Explores all reachable states, or as many as the limits allow. A temporary dataset ends with `leaving`."""
+    began = time.perf_counter()
+    spark = Spark(cluster)
+    started = time.perf_counter()
+    kernel = Kernel(system)
+    compiled = time.perf_counter()
+    dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, leaving)
+    run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
+    answer = run.explore(keep_going, deadlock)
+    answer.seconds = {
+        "spark": started - began, "compile": compiled - started, "search": time.perf_counter() - compiled
+    }  # fmt: skip
+    return answer, run.levels
+
+
+def _dataset(header: dict[str, Any], cluster: Cluster, leaving: ExitStack) -> Dataset:
+    if cluster.resume is not None:
+        dataset = Dataset.open(cluster.resume)
+        require_same(cluster.resume, dataset.header, header)
+        dataset.clear()
+        dataset.verify()
+        return dataset
+    if cluster.checkpoint is not None:
+        return Dataset.create(cluster.checkpoint, header)
+    if not cluster.on_this_machine:
+        raise FileNotFoundError(
+            f"with {cluster.master} the states need a folder that driver and executors share; name it with --checkpoint"
+        )
+    return Dataset.create(leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-")), header)
+
+
+class _Stopped(Exception):
+    def __init__(self, reason: Stop) -> None:
+        self.reason: Stop = reason
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The reports of the owners of a level that is not committed yet, in the order of the owners."""
+
+    expanded: list[dict[str, Any]]
+    merged: list[dict[str, Any]]
+    seconds: float
+
+    def total(self, key: str, where: str = "merged") -> int:
+        return sum(report[key] for report in getattr(self, where))
+
+    @property
+    def tally(self) -> list[int]:
+        tallies = [report["tally"] for report in self.expanded]
+        least, greatest = min(t[tasks.LEAST] for t in tallies), max(t[tasks.GREATEST] for t in tallies)
+        return [least, greatest, *(sum(column) for column in list(zip(*tallies, strict=True))[tasks.FAILURES :])]
+
+
+class Search:
+    """A search that fills, or goes through, a dataset."""
+
+    def __init__(
+        self, system: TransitionSystem, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster,
+        limits: Limits, report: Report | None, began: float,
+    ) -> None:  # fmt: skip
+        self.system, self.kernel, self.dataset, self.spark, self.cluster = system, kernel, dataset, spark, cluster
+        self.limits, self._report, self._began = limits, report, began
+        self.history: list[Level] = []
+        self._owners: list[int] | None = None
+        self.work: tasks.Work = {
+            "root": dataset.root,
+            "kernel": {
+                "digest": kernel.digest,
+                "file": f"isrcheck-{kernel.digest[:32]}.ll",
+                "words": kernel.words,
+                "transitions": kernel.transitions,
+                "actions": kernel.actions,
+                "verdict_words": kernel.verdicts.words,
+                "constrained": bool(system.constraints),
+            },
+            "transitions": cluster.transitions,
+            "most_runs": MOST_RUNS,
+            "group": files.GROUP,
+        }
+        tasks.kept().setdefault(kernel.digest, tasks.Kernel(self.work, kernel.code))
+        self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
+
+    def owners(self) -> list[int]:
+        """Where the hashes of each owner begin; how many there are may depend on the session."""
+        if self._owners is None:
+            self._owners = rows.bounds(self.cluster.partitions or self.spark.cores)
+        return self._owners
+
+    def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
+        answer = Exploration(initial=len(self.system.initial))
+        try:
+            self._append(self._known(1) or self._initial())
+            self._loop(answer, keep_going, deadlock)
+        except _Stopped as stopped:
+            answer.stopped = stopped.reason
+        except MemoryError:
+            answer.stopped = "memory"
+        except KeyboardInterrupt:
+            answer.stopped = "interrupt"
+        self._fold(answer)
+        write_tables(self.dataset, self.kernel.verdicts, self.system.actions)
+        return answer
+
+    # --- levels -----------------------------------------------------------------------------------------------------
+
+    def _loop(self, answer: Exploration, keep_going: bool, deadlock: bool) -> None:
+        violations = sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
+        while True:
+            number, last = len(self.history), self.history[-1]
+            if last.seen >> FAILED & 1:
+                answer.error = number, self.levels.failing_predicate(number), None
+                raise _Stopped("error")
+            if not keep_going and last.seen & violations:
+                raise _Stopped("violation")
+            if not last.distinct:
+                return
+            if self.limits.states is not None and sum(x.distinct for x in self.history) > self.limits.states:
+                raise _Stopped("states")
+            self._wait()
+            self._append(self._known(number + 1) or self._next(answer, number, keep_going, deadlock))
+            assert self.history[-1].degrees is not None
+            if deadlock and self.history[-1].degrees[0] == 0:
+                answer.deadlock = answer.deadlock or number
+                if not keep_going:
+                    self.history.pop()
+                    raise _Stopped("violation")
+
+    def _next(self, answer: Exploration, number: int, keep_going: bool, deadlock: bool) -> Level:
+        """Expands the last level; the next one, committed."""
+        staging = self.dataset.staging(number + 1)
+        found, by = self._expanded(self._work(number, staging))
+        if found.tally[tasks.FAILURES]:
+            answer.error = number, *self.levels.failing_instance(number)
+            raise _Stopped("error")
+        return self._committed(number + 1, found, staging, by)
+
+    def _work(self, number: int, staging: str) -> tasks.Work:
+        last = self.history[-1] if self.history else None
+        frontier, known = (last.files, last.runs) if last else ([], [])
+        return {**self.work, "staging": staging, "frontier": frontier, "known": known, "level": number}
+
+    def _expanded(self, work: tasks.Work) -> tuple[_Found, str]:
+        begin = time.perf_counter()
+        if self.history[-1].distinct > self.cluster.threshold:
+            answers = self.spark.level({**work, "bounds": self.owners()}, self.kernel.text, self._wait)
+            reports = [json.loads(text) for text in answers]
+            by = "spark"
+        else:
+            work, payloads, reports = {**work, "bounds": EVERYTHING}, [], []
+            for _, data, report in tasks.expand(work, 0):
+                payloads += [data] if data else []
+                reports += [json.loads(report)] if report else []
+                self._wait()
+            reports = [{"expand": reports, "merge": tasks.merge(work, 0, payloads)}]
+            by = "driver"
+        return _found(reports, time.perf_counter() - begin), by
+
+    def _initial(self) -> Level:
+        packed = self.kernel.layout.pack(self.system.initial)
+        verdicts = self.kernel.judge(packed)
+        outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
+        staging = self.dataset.staging(1)
+        report = {
+            "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0, "seconds": 0.0,
+            "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
+        }  # fmt: skip
+        work = {**self._work(0, staging), "bounds": EVERYTHING}
+        merged = tasks.merge(work, 0, [packed[~outside].tobytes()])
+        return self._committed(1, _found([{"expand": [report], "merge": merged}], merged["seconds"]), staging, "driver")
+
+    def _committed(self, number: int, found: _Found, staging: str, by: str) -> Level:
+        tally, before = found.tally, self.history[-1].runs if self.history else []
+        parts = [
+            {"path": f"states/{folder_of(number)}/{part.pop('name')}", **part}
+            for part in (report["part"] for report in found.merged)
+            if part is not None
+        ]
+        steps = [
+            {"path": f"transitions/{folder_of(number - 1)}/{part['name']}", "rows": part["rows"]}
+            for part in (report["transitions"] for report in found.expanded)
+            if part is not None
+        ]
+        mergers = [merger for report in found.merged for merger in report["merged"]]
+        replaced = {path for merger in mergers for path in merger["replaced"]}
+        level = Level(
+            number=number,
+            distinct=found.total("distinct"),
+            generated=tally[tasks.ACTIONS :] if number > 1 else None,
+            degrees=tally[:2] if number > 1 else None,
+            rejected=found.total("rejected", "expanded"),
+            outside=_or(report["outside"] for report in found.expanded),
+            counts=[sum(column) for column in zip(*(report["counts"] for report in found.merged), strict=True)],
+            files=parts,
+            transitions=steps,
+            runs=[*(e for e in before if e["path"] not in replaced), *(m["entry"] for m in mergers), *parts],
+            by=by,
+            cost=_cost(found),
+        )
+        self.dataset.commit(level, staging)
+        return level
+
+    def _known(self, number: int) -> Level | None:
+        levels = self.dataset.levels
+        return levels[number - 1] if len(levels) >= number else None
+
+    def _append(self, level: Level) -> None:
+        self.history.append(level)
+        if self._report is not None:
+            self._report(self._progress())
+
+    # --- limits and progress ----------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Called now and then while Spark works."""
+        if self.limits.seconds is not None and time.perf_counter() - self._began > self.limits.seconds:
+            raise _Stopped("time")
+
+    def _progress(self) -> Progress:
+        last = self.history[-1]
+        return Progress(
+            level=last.number + 1,
+            distinct=sum(level.distinct for level in self.history),
+            generated=sum(sum(level.generated or ()) for level in self.history),
+            frontier=last.distinct,
+            expanded=0,
+            memory=sum(entry["bytes"] for entry in last.runs),
+            seconds=time.perf_counter() - self._began,
+            note=_words(last),
+        )
+
+    # --- the answer -------------------------------------------------------------------------------------------------
+
+    def _fold(self, answer: Exploration) -> None:
+        """What the whole levels say."""
+        verdicts = self.kernel.verdicts
+        for level in self.history:
+            answer.rejected += level.rejected
+            if level.distinct:
+                answer.levels.append(level.distinct)
+            if level.generated is not None and level.degrees is not None:
+                answer.generated.append(level.generated)
+                least, greatest = answer.degrees or level.degrees
+                answer.degrees = min(least, level.degrees[0]), max(greatest, level.degrees[1])
+            for names, seen in (
+                (verdicts.invariants, answer.violated),
+                (verdicts.goals, answer.goals),
+                (verdicts.bounds, answer.bounds),
+            ):
+                seen.update({n: level.number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
+        answer.extra = {
+            "spark_levels": [level.number - 1 for level in self.history if level.by == "spark"],
+            "spark": {
+                "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master,
+                "partitions": len(self._owners) - 1 if self._owners else self.cluster.partitions,
+                "threshold": self.cluster.threshold,
+                "versions": self.spark.versions,
+                "levels": [{"level": level.number - 1, "by": level.by, **level.cost} for level in self.history[1:]],
+            },
+        }
+
+
+def _found(reports: list[dict[str, Any]], seconds: float) -> _Found:
+    reports.sort(key=lambda report: int(report["merge"]["owner"]))
+    return _Found([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
+
+
+def _or(numbers: Any) -> int:
+    result = 0
+    for number in numbers:
+        result |= number
+    return result
+
+
+def _cost(found: _Found) -> dict[str, Any]:
+    """Seconds and bytes of a level; *skew* is the longest task of a stage over the mean one."""
+    expand, merge = ([report["seconds"] for report in stage] for stage in (found.expanded, found.merged))
+    return {
+        "seconds": round(found.seconds, 4),
+        "expand_seconds": round(sum(expand), 4),
+        "merge_seconds": round(sum(merge), 4),
+        "skew": round(max(max(t) * len(t) / max(sum(t), 1e-9) for t in (expand, merge)), 3),
+        "bytes_read": found.total("read", "expanded") + found.total("read"),
+        "bytes_exchanged": found.total("sent", "expanded"),
+        "bytes_written": found.total("written"),
+    }
+
+
+def _words(level: Level) -> str:
+    """Where and how fast the last level was built."""
+    if not level.cost:
+        return ""
+    megabytes = {name: level.cost[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written")}
+    moved = ", ".join(f"{size:.1f} MB {name}" for name, size in megabytes.items())
+    stages = f"expand {level.cost['expand_seconds']:.2f} s, merge {level.cost['merge_seconds']:.2f} s"
+    return (
+        f"last level by {level.by} in {level.cost['seconds']:.2f} s ({stages}, skew {level.cost['skew']:.1f}, {moved})"
+    )

@@ -1,0 +1,210 @@
+"""The Spark session, and the jobs that run in it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from checker.datasets.refusals import ClusterFailed, DatasetRefused
+from checker.engines.spark import files, requirements, rows, tasks
+from checker.engines.spark.cluster import Cluster
+from checker.kernel import native
+
+CONF: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "1g",
+    "spark.python.worker.reuse": "true",
+    "spark.locality.wait": "0s",
+}
+"""Settings of a new session; those that the user gives win."""
+LOCAL_CONF: Final[Mapping[str, str]] = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Java only moves bytes here: optimising its code takes longer than it saves, and processors from the work."""
+SQL_CONF: Final[Mapping[str, str]] = {
+    # A row is megabytes of packed states: few together, and none moved to another partition.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+SHIPPED: Final = (native, rows, files, tasks)
+"""The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
+EXPANDED: Final = "owner int, rows binary, report string"
+SCANNED: Final = "sources binary, transitions binary, targets binary"
+LOOK: Final = 0.1
+"""Seconds between two looks at the clock while Spark works."""
+
+
+class Spark:
+    """A session, begun when it is first needed, and what this project does with it; `versions` is what it runs on."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.versions = requirements.require()
+        self.cluster = cluster
+        self._files: set[str] = set()
+
+    @cached_property
+    def session(self) -> Any:
+        _ship()
+        return _session(self.cluster)
+
+    @cached_property
+    def context(self) -> Any:
+        return self.session.sparkContext
+
+    @cached_property
+    def cores(self) -> int:
+        return int(self.context.defaultParallelism)
+
+    @property
+    def begun(self) -> bool:
+        return "session" in self.__dict__
+
+    def level(self, work: tasks.Work, text: str, wait: Callable[[], None]) -> list[str]:
+        """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
+        owners = self._send(work, text)
+        expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
+        merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
+        return [row[0] for row in self.run(merged.collect, wait)]
+
+    def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
+        """What the owners find in a level."""
+        owners = self._send(work, text)
+        scanned = self.session.range(0, owners, 1, owners).mapInArrow(tasks.scanning(work), SCANNED)
+        found = self.run(scanned.collect, lambda: None)
+        return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
+
+    def _send(self, work: tasks.Work, text: str) -> int:
+        """Sends the text of the kernel to every executor, once; the number of owners."""
+        name = work["kernel"]["file"]
+        if name not in self._files:
+            path = Path(_folder(self.context.applicationId)) / name
+            if not path.exists():
+                path.write_text(text, encoding="utf-8")
+                self.context.addFile(str(path))
+            self._files.add(name)
+        return len(work["bounds"]) - 1
+
+    def run(self, job: Callable[[], Any], wait: Callable[[], None]) -> Any:
+        """The answer of a job; `wait` is called now and then and may end it by raising."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+        from pyspark.util import inheritable_thread_target
+
+        group = uuid.uuid4().hex
+
+        def work() -> Any:
+            self.context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
+            return job()
+
+        with ThreadPoolExecutor(1) as pool:
+            future: Future[Any] = pool.submit(inheritable_thread_target(self.session)(work))
+            try:
+                return _answer(future, wait)
+            except (PySparkException, Py4JError) as error:
+                raise _failure(error) from error
+            except BaseException:
+                self.context.cancelJobGroup(group)
+                raise
+
+
+@cache
+def _folder(application: str) -> str:
+    """A folder for what is sent to executors, as long as this process lives: some of them may ask late."""
+    folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
+    atexit.register(folder.cleanup)
+    return folder.name
+
+
+def _answer(future: Future[Any], wait: Callable[[], None]) -> Any:
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            if future.done():
+                raise
+            wait()
+
+
+def _failure(error: Exception) -> Exception:
+    """What became of a job, in one line."""
+    text = str(error)
+    if "MemoryError" in text or "OutOfMemoryError" in text:
+        return MemoryError()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    cause = next(
+        (line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else ""
+    )
+    return ClusterFailed(f"Spark could not finish a level: {cause[:300]}")
+
+
+def _ship() -> None:
+    """Functions of these modules are sent as they are, not by the name of a module that executors do not have."""
+    from pyspark import cloudpickle
+
+    for module in SHIPPED:
+        cloudpickle.register_pickle_by_value(module)
+
+
+def _session(cluster: Cluster) -> Any:
+    from pyspark.sql import SparkSession
+
+    if cluster.session is not None:
+        if not hasattr(cluster.session, "sparkContext") or "connect" in type(cluster.session).__module__:
+            raise DatasetRefused("a Spark Connect session has no context; pass a classic session, or name a master")
+        session = cluster.session.newSession()
+    else:
+        if cluster.on_this_machine:
+            # The driver's name need not resolve where nothing outside this machine takes part.
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder: Any = SparkSession.builder.appName("isrcheck").master(cluster.master)
+        local = LOCAL_CONF if cluster.on_this_machine else {}
+        for name, value in {**CONF, **local, **SQL_CONF, **cluster.conf}.items():
+            builder = builder.config(name, value)
+        session = _started(builder).newSession()
+    for name, value in {**SQL_CONF, **_sql(cluster.conf)}.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _started(builder: Any) -> Any:
+    from pyspark.errors import PySparkException
+
+    try:
+        with _quietly():
+            return builder.getOrCreate()
+    except PySparkException as error:
+        said = " ".join(str(error).split())[:300]
+        raise ClusterFailed(f"Spark does not start: {said}; ISRCHECK_DEBUG=1 shows what Java says") from error
+
+
+def _sql(conf: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in conf.items() if name.startswith("spark.sql.")}
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keeps what Java says from standard error; a failure to start is an exception all the same."""
+    if os.environ.get("ISRCHECK_DEBUG") == "1":
+        yield
+        return
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
