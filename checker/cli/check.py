@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import Failure, failure_of, os_words
-from checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
 from checker.cli.output import STDOUT, require_writable, write_json
 from checker.results import Exit
 
 if TYPE_CHECKING:
+    from checker.engines.spark.cluster import Cluster
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
+
+
+OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Question:
     max_seconds: float | None
     fail_on_vacuity: bool
     quiet: bool
+    cluster: Cluster | None
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -45,7 +50,7 @@ class Question:
 @click.option("--scenario", metavar="NAME", help="Check a scenario: a name in ./counterexamples, or a folder.")
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
-@click.option("--engine", type=click.Choice(["local", "reference"]), default="local", show_default=True)
+@click.option("--engine", type=click.Choice(["local", "reference", "spark"]), default="local", show_default=True)
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
@@ -57,12 +62,16 @@ class Question:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@cluster_options
 def command(**options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
 
     With --scenario the scenario says what is checked; -s changes its settings.
     """
-    question = Question(**options)
+    spark = {name: options.pop(name) for name in OF_SPARK}
+    question = Question(**options, cluster=cluster_of(options["engine"], spark))
+    if question.cluster is not None and question.max_memory is not None:
+        raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
     if question.json is not None and question.json == question.itf:
         raise click.UsageError("--json and --itf name the same file")
@@ -130,6 +139,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             fail_on_vacuity=question.fail_on_vacuity,
             report=watcher.report,
             stage=watcher.stage,
+            cluster=question.cluster,
         )
     if scenario is not None:
         settle(scenario, question.settings, result)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from checker.datasets.refusals import DatasetRefused
 from checker.results import Exit, LimitTooSmall
 from model.language.errors import EvaluationError, ModelError
 
@@ -32,6 +33,8 @@ def failure_of(error: BaseException) -> Failure | None:
             return Failure(str(error), Exit.UNKNOWN)
         case LimitTooSmall():
             return Failure(f"{error} (--max-memory)", Exit.LIMIT)
+        case DatasetRefused():
+            return Failure(str(error), Exit.UNKNOWN)
         case EvaluationError():
             return Failure(str(error), Exit.EVALUATION)
         case SystemExit():

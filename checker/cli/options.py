@@ -1,16 +1,20 @@
-"""What options mean: settings, sizes, seconds."""
+"""What options mean: settings, sizes, seconds, where Spark runs."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from model.language import UnknownName
 from model.language.errors import nearest
 from model.language.model import Model
+
+if TYPE_CHECKING:
+    from checker.engines.spark.cluster import Cluster
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -66,6 +70,48 @@ settings_option = click.option(
     metavar="NAME=VALUE",
     help="A setting of the model.",
 )
+
+
+def cluster_options(command: Command) -> Command:
+    """The options of exploring with Spark; each is None, empty or false where it is not given."""
+    for option in reversed(_CLUSTER):
+        command = option(command)
+    return command
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_CLUSTER: Final = (
+    click.option("--master", metavar="URL", help="Spark: where it runs, by default local[*]."),
+    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Spark: owners of states."),
+    click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Spark: only for larger levels."),
+    click.option("--checkpoint", metavar="DIR", help="Spark: keep the states as a dataset in a new folder."),
+    click.option("--resume", metavar="DIR", help="Spark: go on with the dataset of a folder."),
+    click.option(
+        "--conf",
+        type=assignment,
+        multiple=True,
+        callback=once,
+        metavar="NAME=VALUE",
+        help="Spark: one of its settings.",
+    ),
+    click.option("--transitions", is_flag=True, help="Spark: keep the steps in the dataset too."),
+)
+
+
+def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
+    """What the options say, None for another engine; they are of no use to it."""
+    given = {name: value for name, value in options.items() if value not in (None, False, {})}
+    if engine != "spark":
+        if given:
+            words = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
+            raise click.UsageError(f"{words}: only with --engine spark")
+        return None
+    if "checkpoint" in given and "resume" in given:
+        raise click.UsageError("--checkpoint begins a dataset and --resume goes on with one; take one of them away")
+    from checker.engines.spark.cluster import Cluster
+
+    names = {"spark_threshold": "threshold"}
+    return Cluster(**{names.get(name, name): value for name, value in given.items()})
 
 
 def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:

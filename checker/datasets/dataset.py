@@ -168,7 +168,10 @@ class Dataset:
                 source, to = storage.at(f"{staging}/{name}"), f"transitions/{folder_of(level.number - 1)}/{name}"
                 storage.filesystem.move(source, storage.at(to))
         storage.remove(f"states/{folder_of(level.number)}")
-        storage.move(staging, f"states/{folder_of(level.number)}")
+        if wanted:
+            storage.move(staging, f"states/{folder_of(level.number)}")
+        else:
+            storage.remove(staging)
         content = storage.write_json(manifest_name(level.number), {"previous": self._last, **asdict(level)})
         before = self.levels[-1].runs if self.levels else []
         self.levels.append(level)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 from checker.kernel.compile import Kernel
 from checker.kernel.hashing import owner_hash
@@ -19,6 +18,7 @@ from checker.kernel.llvm import ACTIONS
 from model.language import expressions as e
 from model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
 from model.language.system import TransitionSystem
+from tests.kernel.toys import explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 KINDS: list[tuple[Kind, int, int]] = [
     ("flag", 0, 1),

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 from checker.engines.local import NativeLevels, loops, search
 from checker.engines.local.search import Search, minimum_memory
@@ -24,6 +23,7 @@ from checker.kernel.compile import Kernel
 from checker.results import LimitTooSmall
 from model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
 from model.language.system import TransitionSystem
+from tests.kernel.toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 
 def run(

@@ -59,6 +59,7 @@ class StoredLevels:
     def level_states(self, level: int) -> Words:
         """All states of a level, read into this process."""
         work = {**self._work, "frontier": self._history[level - 1].files, "bounds": rows.bounds(1)}
+        tasks.at_hand(work, self.kernel.code)
         parts = [states for states, _ in tasks.blocks(work, tasks.kernel_of(work), 0)]
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
@@ -86,7 +87,7 @@ class StoredLevels:
         if self._spark is not None and stored.distinct > self._threshold:
             answers = self._spark.scan({**work, "bounds": self._owners()}, self.kernel.text)
         else:
-            answers = [tasks.scan({**work, "bounds": rows.bounds(1)}, 0)]
+            answers = [tasks.scan(tasks.at_hand({**work, "bounds": rows.bounds(1)}, self.kernel.code), 0)]
         sources, transitions, targets = (b"".join(column) for column in zip(*answers, strict=True))
         return self._rows(sources), np.frombuffer(transitions, dtype=np.int64), self._rows(targets)
 

@@ -110,13 +110,13 @@ class Search:
                 "transitions": kernel.transitions,
                 "actions": kernel.actions,
                 "verdict_words": kernel.verdicts.words,
+                "verdict_bits": len(kernel.verdicts.bits),
                 "constrained": bool(system.constraints),
             },
             "transitions": cluster.transitions,
             "most_runs": MOST_RUNS,
             "group": files.GROUP,
         }
-        tasks.kept().setdefault(kernel.digest, tasks.Kernel(self.work, kernel.code))
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
 
     def owners(self) -> list[int]:
@@ -185,7 +185,7 @@ class Search:
             reports = [json.loads(text) for text in answers]
             by = "spark"
         else:
-            work, payloads, reports = {**work, "bounds": EVERYTHING}, [], []
+            work, payloads, reports = tasks.at_hand({**work, "bounds": EVERYTHING}, self.kernel.code), [], []
             for _, data, report in tasks.expand(work, 0):
                 payloads += [data] if data else []
                 reports += [json.loads(report)] if report else []
@@ -203,7 +203,7 @@ class Search:
             "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0, "seconds": 0.0,
             "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
-        work = {**self._work(0, staging), "bounds": EVERYTHING}
+        work = tasks.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
         merged = tasks.merge(work, 0, [packed[~outside].tobytes()])
         return self._committed(1, _found([{"expand": [report], "merge": merged}], merged["seconds"]), staging, "driver")
 

@@ -31,6 +31,7 @@ CHUNK_BYTES = 1 << 25
 """Successors gathered before duplicates are removed and the rest is sent: the longer, the fewer are sent."""
 BLOCK_ROWS = 1 << 19
 """Room for the successors of one call of the kernel."""
+MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 
@@ -86,6 +87,21 @@ class Kernel:
         return out
 
 
+def keep(work: Work, code: Any) -> None:
+    """Makes compiled code the kernel of a work; of others only the last few stay."""
+    kernels = kept()
+    while len(kernels) >= MOST_KERNELS:
+        del kernels[next(iter(kernels))]
+    kernels[work["kernel"]["digest"]] = Kernel(work, code)
+
+
+def at_hand(work: Work, code: Any) -> Work:
+    """The work, to be done by this process, which has the compiled code already."""
+    if work["kernel"]["digest"] not in kept():
+        keep(work, code)
+    return work
+
+
 def kernel_of(work: Work) -> Kernel:
     """The kernel of a work: compiled once in every Python process."""
     digest = work["kernel"]["digest"]
@@ -93,7 +109,7 @@ def kernel_of(work: Work) -> Kernel:
         from pyspark import SparkFiles
 
         with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
-            kept()[digest] = Kernel(work, native.Code(text.read()))
+            keep(work, native.Code(text.read()))
         # PySpark collects garbage after every task: 50 ms through what was loaded once and stays.
         gc.freeze()
     kernel: Kernel = kept()[digest]
@@ -240,7 +256,7 @@ def forget_known(path: str, kernel: Kernel, new: Array, found: Array, hashes: Ar
 
 def counts(kernel: Kernel, states: Array) -> list[int]:
     """In how many states each verdict bit is set."""
-    total: list[int] = [0] * 64 * kernel.sizes["verdict_words"]
+    total = [0] * int(kernel.sizes["verdict_bits"])
     for start in range(0, len(states), BLOCK_ROWS):
         verdicts = kernel.judge(states[start : start + BLOCK_ROWS])
         seen = bits(np.bitwise_or.reduce(verdicts, axis=0))

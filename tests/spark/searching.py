@@ -1,0 +1,97 @@
+"""Searches over a dataset, with Spark or with a stand-in that runs the same tasks in this process, and worse."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+
+from checker.datasets.dataset import Dataset
+from checker.datasets.header import header_of
+from checker.engines.spark import tasks
+from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.levels import StoredLevels
+from checker.engines.spark.search import Search
+from checker.exploration import Exploration, Limits
+from checker.kernel.compile import Kernel
+from model.language.system import TransitionSystem
+
+
+class StandIn:
+    """Runs the functions that Spark would, in any order, with attempts that fail and attempts that run twice."""
+
+    def __init__(self, owners: int, unrest: int = 0) -> None:
+        self.cores, self.random, self.versions, self.begun = owners, random.Random(unrest), dict[str, str](), False
+        self.context = SimpleNamespace(master="stand-in")
+        self.levels = 0
+
+    def level(self, work: tasks.Work, text: str, wait: Any) -> list[str]:
+        self.levels += 1
+        owners, mapped = list(range(len(work["bounds"]) - 1)), []
+        self.random.shuffle(owners)
+        for owner in owners:
+            mapped += self._attempts(tasks.expanding(work), [batch({"id": [owner]})])
+        # Owners that share a task, rows in any order: what an exchange may do.
+        self.random.shuffle(mapped)
+        tasks_of: dict[int, list[Any]] = {}
+        groups = self.random.randint(1, len(owners))
+        for row in (row for part in mapped for row in part.to_pylist()):
+            tasks_of.setdefault(row["owner"] % groups, []).append(row)
+        answers = []
+        for given in tasks_of.values():
+            columns = {name: [row[name] for row in given] for name in ("owner", "rows", "report")}
+            answers += self._attempts(tasks.merging(work), [batch(columns)])
+        return [row["report"] for part in answers for row in part.to_pylist()]
+
+    def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
+        owners = [batch({"id": [owner]}) for owner in range(len(work["bounds"]) - 1)]
+        rows = (row for part in tasks.scanning(work)(owners) for row in part.to_pylist())
+        return [(row["sources"], row["transitions"], row["targets"]) for row in rows]
+
+    def _attempts(self, function: Any, given: list[Any]) -> list[Any]:
+        """The answer of the last of up to three attempts; the first one may end in the middle."""
+        for _ in range(self.random.randint(0, 2)):
+            attempt = function(given)
+            if self.random.random() < 0.5:
+                next(attempt, None)
+            else:
+                list(attempt)
+        return list(function(given))
+
+
+def batch(columns: dict[str, list[Any]]) -> Any:
+    kinds = {"id": pa.int64(), "owner": pa.int32(), "rows": pa.binary(), "report": pa.string()}
+    arrays = [pa.array(values, kinds[name]) for name, values in columns.items()]
+    return pa.RecordBatch.from_arrays(arrays, list(columns))
+
+
+def explored(
+    system: TransitionSystem,
+    root: Path | str,
+    spark: Any,
+    *,
+    threshold: int = 0,
+    keep_going: bool = False,
+    deadlock: bool = False,
+    limits: Limits = Limits(seconds=60),
+    resume: bool = False,
+    transitions: bool = False,
+    group: int = 0,
+    most_runs: int | None = None,
+) -> tuple[Exploration, StoredLevels]:
+    """A search over a new dataset, or one that goes on with a dataset; `group` states stand in a row group."""
+    kernel = Kernel(system)
+    header = header_of(system, kernel, "test", transitions)
+    dataset = Dataset.open(str(root)) if resume else Dataset.create(str(root), header)
+    if resume:
+        dataset.clear()
+        dataset.verify()
+    cluster = Cluster(threshold=threshold, transitions=transitions, partitions=spark.cores)
+    run = Search(system, kernel, dataset, spark, cluster, limits, None, time.perf_counter())
+    run.work["group"] = group
+    run.work["most_runs"] = run.work["most_runs"] if most_runs is None else most_runs
+    return run.explore(keep_going, deadlock), run.levels

@@ -1,0 +1,113 @@
+"""Sorted rows and files of them, compared with sets: also where states share a hash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.engines.spark import files, rows
+from checker.kernel.hashing import owner_hash
+from tests.agreement.profiles import examples
+
+States = list[tuple[int, int]]
+SPREAD = 1 << 61
+"""Few hashes, far apart: eight owners' worth, and many states share one."""
+
+
+def packed(states: States) -> np.ndarray:
+    return np.array(states, dtype=np.uint64).reshape(-1, 2)
+
+
+def coarse(states: np.ndarray) -> np.ndarray:
+    """A hash that many states share."""
+    return (states[:, 0] % np.uint64(4)) * np.uint64(SPREAD)
+
+
+def listed(array: np.ndarray) -> States:
+    return [tuple(row) for row in array.tolist()]
+
+
+states = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=40)
+
+
+@examples(200)
+@given(states)
+def test_distinct_rows_are_a_set_in_order(given: States) -> None:
+    found, hashes = rows.distinct(packed(given), coarse(packed(given)))
+    assert sorted(listed(found)) == sorted(set(given))
+    assert hashes.tolist() == coarse(found).tolist()
+    order = list(zip(hashes.tolist(), listed(found), strict=True))
+    assert order == sorted(order)
+
+
+@examples(200)
+@given(states, states)
+def test_looking_up_is_membership(given: States, known: States) -> None:
+    mine, my_hashes = rows.distinct(packed(given), coarse(packed(given)))
+    theirs, their_hashes = rows.distinct(packed(known), coarse(packed(known)))
+    at = rows.positions(mine, my_hashes, theirs, their_hashes)
+    assert [listed(theirs)[i] if i >= 0 else None for i in at] == [x if x in known else None for x in listed(mine)]
+    new = np.ones(len(mine), dtype=np.bool_)
+    rows.mark_known(new, mine, my_hashes, theirs, their_hashes)
+    assert set(listed(mine[new])) == set(given) - set(known)
+
+
+@examples(100)
+@given(states, states, st.integers(1, 5))
+def test_files_give_back_what_was_written_and_find_it(
+    tmp_path_factory, given: States, known: States, group: int
+) -> None:  # type: ignore[no-untyped-def]
+    path = str(tmp_path_factory.mktemp("rows") / "part.parquet")
+    theirs, their_hashes = rows.distinct(packed(known), coarse(packed(known)))
+    slabs = [(theirs[i : i + 7], their_hashes[i : i + 7]) for i in range(0, len(theirs), 7)]
+    entry = files.write(path, slabs, 2, group)
+    assert entry["rows"] == len(theirs)
+    if not known:
+        assert not Path(path).exists()
+        return
+    reader = files.Reader(path, coarse)
+    for low in range(0, 1 << 64, SPREAD):
+        high = min(low + 2 * SPREAD, 1 << 64)
+        part = [listed(r) for r, _ in reader.between(low, high)]
+        wanted = [x for x, h in zip(listed(theirs), their_hashes.tolist(), strict=True) if low <= h < high]
+        assert [x for piece in part for x in piece] == wanted
+    mine, my_hashes = rows.distinct(packed(given), coarse(packed(given)))
+    new = np.ones(len(mine), dtype=np.bool_)
+    for some, some_hashes, a, b in reader.around(my_hashes):
+        rows.mark_known(new[a:b], mine[a:b], my_hashes[a:b], some, some_hashes)
+    reader.close()
+    assert set(listed(mine[new])) == set(given) - set(known)
+
+
+def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:
+    many = packed([(i, 0) for i in range(10_000)])
+    hashes = np.array([owner_hash(map(int, row)) for row in many], dtype=np.uint64)
+    many, hashes = rows.distinct(many, hashes)
+    path = str(tmp_path / "part.parquet")
+    files.write(path, [(many, hashes)], 2, 100)
+
+    def again(states: np.ndarray) -> np.ndarray:
+        return np.array([owner_hash(map(int, row)) for row in states], dtype=np.uint64)
+
+    reader = files.Reader(path, again)
+    seen = [(a, b, len(some)) for some, _, a, b in reader.around(hashes[[150, 151, 9_950]])]
+    assert (seen, len(reader.firsts)) == ([(0, 3, 200)], 100)
+    reader.close()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7, 8, 200])
+def test_every_hash_has_one_owner_the_one_of_its_first_bits(parts: int) -> None:
+    limits = rows.bounds(parts)
+    assert (limits[0], limits[-1], len(limits)) == (0, 1 << 64, parts + 1)
+    hashes = np.sort(np.random.default_rng(1).integers(0, 1 << 64, size=1000, dtype=np.uint64))
+    edges = rows.cuts(hashes, limits)
+    owners = [next(p for p in range(parts) if edges[p] <= i < edges[p + 1]) for i in range(1000)]
+    assert owners == [(h >> 32) * parts >> 32 for h in hashes.tolist()]
+
+
+def test_a_power_of_two_gives_the_partitions_of_the_local_engine() -> None:
+    assert rows.bounds(16) == [p << 60 for p in range(17)]
