@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
@@ -76,12 +77,13 @@ class Dataset:
         storage = Storage(root)
         if storage.exists(HEADER):
             raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
-        if storage.names(""):
+        if any(not name.startswith(".") for name in storage.names("")):
             raise FileExistsError(f"{root} is not empty; name a new folder for the dataset")
-        for folder in ("manifests", "states", "runs", "staging"):
-            storage.make(folder)
+        storage.make("")
         storage.write_json(HEADER, header)
-        return Dataset(storage, header)
+        dataset = Dataset(storage, header)
+        dataset.clear()
+        return dataset
 
     @staticmethod
     def open(root: str) -> Dataset:
@@ -126,10 +128,11 @@ class Dataset:
     # --- going on ---------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Removes what no manifest names."""
+        """Removes what no manifest names; makes the folders that are missing."""
         storage, whole = self.storage, {folder_of(level.number) for level in self.levels}
         storage.remove("staging")
-        storage.make("staging")
+        for folder in ("manifests", "states", "runs", "staging"):
+            storage.make(folder)
         for table in ("states", "transitions"):
             steps = {folder_of(level.number - 1) for level in self.levels}
             for name in storage.names(table):
@@ -149,15 +152,16 @@ class Dataset:
                 raise DatasetRefused(f"{self.root}/{path} is missing or damaged; begin anew with --checkpoint")
 
     def staging(self, number: int) -> str:
-        """An empty folder in which a level is built."""
-        folder = f"staging/{folder_of(number)}"
-        self.storage.remove(folder)
+        """An empty folder in which a level is built: what a search that was killed still writes ends elsewhere."""
+        folder = f"staging/{folder_of(number)}-{uuid.uuid4().hex}"
         self.storage.make(folder)
         return folder
 
     def commit(self, level: Level, staging: str) -> None:
         """Makes a level count: its files under their final names, then its manifest."""
         storage, wanted = self.storage, {entry["path"].rpartition("/")[2] for entry in level.files}
+        if storage.exists(manifest_name(level.number)):
+            raise FileExistsError(f"another search writes to {self.root}; wait for its end, then --resume {self.root}")
         steps = {entry["path"].rpartition("/")[2] for entry in level.transitions}
         for name in storage.names(staging):
             if name not in wanted | steps:

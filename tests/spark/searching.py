@@ -82,9 +82,10 @@ def explored(
     transitions: bool = False,
     group: int = 0,
     most_runs: int | None = None,
+    kernel: Kernel | None = None,
 ) -> tuple[Exploration, StoredLevels]:
     """A search over a new dataset, or one that goes on with a dataset; `group` states stand in a row group."""
-    kernel = Kernel(system)
+    kernel = kernel or Kernel(system)
     header = header_of(system, kernel, "test", transitions)
     dataset = Dataset.open(str(root)) if resume else Dataset.create(str(root), header)
     if resume:

@@ -1,0 +1,254 @@
+"""A search that is killed anywhere goes on from its last whole level; a dataset that is not whole is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.datasets.dataset import Dataset, manifest_name
+from checker.datasets.refusals import DatasetRefused
+from checker.datasets.storage import Storage
+from checker.engines.spark import files
+from checker.engines.spark.cluster import Cluster
+from checker.exploration import Exploration
+from checker.kernel.compile import Kernel
+from checker.results import Result
+from tests.agreement.test_engines_agree import essence
+from tests.kernel.test_local_search import below
+from tests.spark.searching import StandIn, explored
+
+ROOT = Path(__file__).parent.parent.parent
+TOY = below(4, 3)
+KERNEL = Kernel(TOY)
+
+
+class Killed(BaseException):
+    """What a test raises in the place of a kill."""
+
+
+def counts(found: Exploration) -> tuple[Any, ...]:
+    return found.levels, found.generated, found.rejected, found.violated, found.goals, found.bounds, found.degrees
+
+
+def files_of(folder: Path) -> list[tuple[str, int]]:
+    """The public files of a dataset without the part of their names that is different every time, with their sizes."""
+    found = [p for name in ("states", "transitions", "manifests") for p in (folder / name).rglob("*") if p.is_file()]
+    sizes = [(str(p.relative_to(folder)), 0 if p.suffix == ".json" else p.stat().st_size) for p in found]
+    return sorted((name.rpartition("-")[0] if "part" in name else name.split("edges")[0], n) for name, n in sizes)
+
+
+def touching(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Calls `act` before and after everything that changes a file system."""
+
+    def wrapped(original: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            act()
+            answer = original(*given, **named)
+            act()
+            return answer
+
+        return call
+
+    for name in ("write", "move", "remove", "make"):
+        monkeypatch.setattr(Storage, name, wrapped(getattr(Storage, name)))
+    monkeypatch.setattr(files, "write", wrapped(files.write))
+
+
+def run(folder: Path, **more: Any) -> Exploration:
+    more = {"keep_going": True, "group": 2, "most_runs": 1, "transitions": True, "kernel": KERNEL, **more}
+    return explored(TOY, folder, StandIn(2), **more)[0]
+
+
+def test_a_search_killed_at_any_point_goes_on_to_the_same_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, points = run(tmp_path / "whole"), 0
+    left = [10**9]
+
+    def act() -> None:
+        nonlocal points
+        points += 1
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    touching(monkeypatch, act)
+    run(tmp_path / "counted")
+    total = points
+    assert total > 100
+    begun = 0
+    for point in range(1, total + 1):
+        folder = tmp_path / f"killed-{point}"
+        left[0] = point
+        with pytest.raises(Killed):
+            run(folder)
+        left[0] = 10**9
+        resume = (folder / "dataset.json").exists()
+        begun += resume
+        assert counts(run(folder, resume=resume)) == counts(wanted)
+        assert files_of(folder) == files_of(tmp_path / "whole")
+    assert begun > 100
+
+
+def test_a_search_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, chance, kills = counts(run(tmp_path / "whole")), random.Random(6), 0
+
+    def act() -> None:
+        if chance.random() < 0.05:
+            raise Killed
+
+    touching(monkeypatch, act)
+    while True:
+        try:
+            found = run(tmp_path / "x", resume=(tmp_path / "x/dataset.json").exists())
+            break
+        except Killed:
+            kills += 1
+    assert counts(found) == wanted
+    assert kills >= 5
+
+
+# --- the command, killed by the system ------------------------------------------------------------------------------
+
+
+def assert_same_json(found: dict[str, Any], wanted: Result) -> None:
+    """Everything that a result says but what depends on the engine, the machine and the time."""
+    names = essence(wanted).keys() & wanted.to_json().keys()
+    assert {"levels", "actions", "invariants", "verdict", "bounds_hit"} <= names
+    mine = {name: x for name, x in wanted.to_json().items() if name in names}
+    assert {name: found[name] for name in names} == json.loads(json.dumps(mine))
+
+
+COMMAND = [sys.executable, "-m", "checker.cli", "check", "kip-101", "-s", "replicas=2", "--engine", "spark", "--quiet"]
+
+
+@pytest.mark.needs("java")
+def test_the_command_survives_kill_9(tmp_path: Path) -> None:
+    wanted = check("kip-101", {"replicas": 2}, keep_going=True)
+    folder, report, chance, kills = tmp_path / "dataset", tmp_path / "report.json", random.Random(1), 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    while not report.exists():
+        how = ["--resume" if (folder / "dataset.json").exists() else "--checkpoint", str(folder)]
+        command = [*COMMAND, "--continue", *how, "--json", str(report)]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+            level = manifest_name(len(list(folder.glob("manifests/*.json"))) + chance.randint(1, 9))
+            while process.poll() is None and kills < 4 and not (folder / level).exists():
+                time.sleep(0.002)
+            if kills < 4:
+                time.sleep(chance.random() * 0.01)
+                kills += process.poll() is None
+                process.send_signal(signal.SIGKILL)
+    assert kills >= 2
+    assert_same_json(json.loads(report.read_text()), wanted)
+
+
+# --- datasets that are refused --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    run(tmp_path / "dataset")
+    return tmp_path / "dataset"
+
+
+def whole(folder: Path) -> None:
+    dataset = Dataset.open(str(folder))
+    dataset.clear()
+    dataset.verify()
+
+
+def refused(folder: Path, words: str) -> None:
+    with pytest.raises(DatasetRefused) as failure:
+        whole(folder)
+    assert words in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_no_dataset(tmp_path: Path) -> None:
+    refused(tmp_path, "holds no dataset: there is no dataset.json; name the folder given to --checkpoint")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"format": 1}', "null", '{"format": 1, "kernel": '])
+def test_a_header_that_is_none(dataset: Path, text: str) -> None:
+    (dataset / "dataset.json").write_text(text)
+    refused(dataset, "dataset.json is")
+
+
+def test_another_version(dataset: Path) -> None:
+    header = json.loads((dataset / "dataset.json").read_text())
+    (dataset / "dataset.json").write_text(json.dumps({**header, "format": 2}))
+    refused(dataset, "has version 2 of the dataset format; this program knows version 1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[:-20],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: text.replace('"distinct": 3', '"distinct": 2'),
+        lambda text: text.replace('"number": 3', '"number": 4'),
+        lambda text: text.replace('"rejected"', '"refused"'),
+        lambda text: text.replace('"rows"', '"lines"'),
+        lambda text: text.replace('"files": [', '"files": 7, "was": ['),
+    ],
+)
+def test_a_damaged_manifest(dataset: Path, change: Callable[[str], str]) -> None:
+    path = dataset / manifest_name(3)
+    before = path.read_text()
+    path.write_text(change(before))
+    assert path.read_text() != before
+    refused(dataset, "level-00003.json is damaged")
+
+
+def test_a_manifest_changed_in_what_looks_right_breaks_the_chain(dataset: Path) -> None:
+    path = dataset / manifest_name(3)
+    path.write_text(path.read_text().replace('"rejected": 0', '"rejected": 1'))
+    refused(dataset, "level-00004.json is damaged: it does not continue the level before")
+
+
+def test_states_that_are_missing_or_changed(dataset: Path) -> None:
+    part = next((dataset / "states/level=00003").iterdir())
+    content = part.read_bytes()
+    part.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    refused(dataset, f"{part.relative_to(dataset)} is missing or damaged; begin anew with --checkpoint")
+    part.unlink()
+    refused(dataset, f"{part.relative_to(dataset)} is missing or damaged")
+
+
+@pytest.mark.needs("java")
+def test_a_dataset_of_something_else_is_refused(tmp_path: Path) -> None:
+    folder = str(tmp_path / "x")
+    small = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+
+    def ask(model: str, settings: dict[str, int], invariants: tuple[str, ...] = ("weak-isr",), **how: Any) -> int:
+        return check(model, settings, invariants=invariants, engine="spark", cluster=Cluster(**how)).exit_code
+
+    assert ask("kip-101", small, checkpoint=folder) == 0
+    assert ask("kip-101", small, resume=folder) == 0
+    cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("is of model kip-101, not kip-279; ask the same, or begin anew", ("kip-279", small), {}),
+        ("is of settings", ("kip-101", {**small, "log_size": 2}), {}),
+        ("for the invariants weak-isr, not strong-isr", ("kip-101", small, ("strong-isr",)), {}),
+        ("does not keep transitions", ("kip-101", small), {"transitions": True}),
+    ]
+    for words, question, how in cases:
+        with pytest.raises(DatasetRefused, match=words):
+            ask(*question, resume=folder, **how)
+    header = json.loads((tmp_path / "x/dataset.json").read_text())
+    (tmp_path / "x/dataset.json").write_text(json.dumps({**header, "kernel": "0" * 64}))
+    with pytest.raises(DatasetRefused, match=r"was explored with another kernel .*the model has changed"):
+        ask("kip-101", small, resume=folder)
+    with pytest.raises(FileExistsError, match="holds a dataset already; go on with --resume"):
+        ask("kip-101", small, checkpoint=folder)
