@@ -95,11 +95,11 @@ class Judge:
         return Finding("violated", sentence, shown, name not in self.found.partial_violations, instance)
 
     def _to_violation(self, name: str, level: int) -> Trace:
-        return self._replayed(canonical.to_violation(self.levels, level, name, self._actors))
+        return self.replayed(canonical.to_violation(self.levels, level, name, self._actors))
 
     def _first_violating(self, name: str) -> Trace:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
-        return self._replayed(canonical.Path(min(map(self.interpreter.leaves, states)), ()))
+        return self.replayed(canonical.Path(min(map(self.interpreter.leaves, states)), ()))
 
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
@@ -108,17 +108,17 @@ class Judge:
             depth = len(self.found.generated) if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = canonical.to_states(self.levels, level, self.levels.deadlocked(level), self._actors)
-        return Finding("violated", DEADLOCK, self._replayed(path))
+        return Finding("violated", DEADLOCK, self.replayed(path))
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
             return None
         level, leaves, instance = self.found.error
         if level == 1:
-            shown = self._replayed(canonical.Path(leaves, ()))
+            shown = self.replayed(canonical.Path(leaves, ()))
         else:
             targets = self.levels.state(leaves)
-            shown = self._replayed(canonical.to_states(self.levels, level, targets, self._actors))
+            shown = self.replayed(canonical.to_states(self.levels, level, targets, self._actors))
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
         return EvaluationFailure(
@@ -146,7 +146,7 @@ class Judge:
     def _actors(self) -> list[str]:
         return [self.interpreter.actors[number] for number in self.numbers]
 
-    def _replayed(self, path: canonical.Path) -> Trace:
+    def replayed(self, path: canonical.Path) -> Trace:
         """The path as the reference semantics walks it: no trace is shown that it does not allow."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)

@@ -95,6 +95,11 @@ class Reader:
         text = self._file.metadata.metadata[FIRSTS].decode()
         self.firsts = np.frombuffer(bytes.fromhex(text), dtype="<u8").astype(np.uint64)
 
+    def all(self) -> Iterator[Array]:
+        """All rows, slab by slab."""
+        for rows, _ in self._slabs(list(range(len(self.firsts)))):
+            yield rows
+
     def between(self, low: int, high: int) -> Iterator[tuple[Array, Array]]:
         """Rows and hashes from `low` to before `high`, slab by slab."""
         begin = max(int(np.searchsorted(self.firsts, np.uint64(low))) - 1, 0)

@@ -103,16 +103,7 @@ class Search:
         self._owners: list[int] | None = None
         self.work: tasks.Work = {
             "root": dataset.root,
-            "kernel": {
-                "digest": kernel.digest,
-                "file": f"isrcheck-{kernel.digest[:32]}.ll",
-                "words": kernel.words,
-                "transitions": kernel.transitions,
-                "actions": kernel.actions,
-                "verdict_words": kernel.verdicts.words,
-                "verdict_bits": len(kernel.verdicts.bits),
-                "constrained": bool(system.constraints),
-            },
+            "kernel": sizes(kernel, bool(system.constraints)),
             "transitions": cluster.transitions,
             "most_runs": MOST_RUNS,
             "group": files.GROUP,
@@ -296,6 +287,20 @@ class Search:
                 "levels": [{"level": level.number - 1, "by": level.by, **level.cost} for level in self.history[1:]],
             },
         }
+
+
+def sizes(kernel: Kernel, constrained: bool) -> dict[str, Any]:
+    """What tasks need to know of a kernel."""
+    return {
+        "digest": kernel.digest,
+        "file": f"isrcheck-{kernel.digest[:32]}.ll",
+        "words": kernel.words,
+        "transitions": kernel.transitions,
+        "actions": kernel.actions,
+        "verdict_words": kernel.verdicts.words,
+        "verdict_bits": len(kernel.verdicts.bits),
+        "constrained": constrained,
+    }
 
 
 def _found(reports: list[dict[str, Any]], seconds: float) -> _Found:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checker.datasets.refusals import ClusterFailed, DatasetRefused
-from checker.engines.spark import files, requirements, rows, tasks
+from checker.engines.spark import files, queries, requirements, rows, tasks
 from checker.engines.spark.cluster import Cluster
 from checker.kernel import native
 
@@ -37,7 +37,7 @@ SQL_CONF: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-SHIPPED: Final = (native, rows, files, tasks)
+SHIPPED: Final = (native, rows, files, tasks, queries)
 """The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 SCANNED: Final = "sources binary, transitions binary, targets binary"
@@ -72,19 +72,27 @@ class Spark:
 
     def level(self, work: tasks.Work, text: str, wait: Callable[[], None]) -> list[str]:
         """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
-        owners = self._send(work, text)
+        owners = self.send(work, text)
         expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
         merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
         return [row[0] for row in self.run(merged.collect, wait)]
 
     def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
         """What the owners find in a level."""
-        owners = self._send(work, text)
+        owners = self.send(work, text)
         scanned = self.session.range(0, owners, 1, owners).mapInArrow(tasks.scanning(work), SCANNED)
         found = self.run(scanned.collect, lambda: None)
         return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
 
-    def _send(self, work: tasks.Work, text: str) -> int:
+    def over(self, count: int, function: Any, schema: str) -> Any:
+        """A table of what a function for `mapInArrow` gives for the numbers up to `count`."""
+        parts = max(1, min(count, 4 * self.cores))
+        return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
+
+    def rows(self, table: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.run(table.collect, lambda: None)]
+
+    def send(self, work: tasks.Work, text: str) -> int:
         """Sends the text of the kernel to every executor, once; the number of owners."""
         name = work["kernel"]["file"]
         if name not in self._files:

@@ -1,0 +1,78 @@
+"""What two models have in common: the variables of the same name that can hold the same values, or some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checker.kernel.layout import Layout
+from model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
+from model.language.expressions import Leaf
+from model.language.system import TransitionSystem
+
+
+@dataclass(frozen=True)
+class Common:
+    """The common variables by name, those that only one has, and their leaves, packed anew.
+
+    A leaf that one side lacks (an offset behind the end of a shorter log, say) has its least value there: what an
+    unused place of a sequence holds.
+    """
+
+    variables: tuple[str, ...]
+    apart: tuple[str, ...]
+    leaves: tuple[Leaf, ...]
+    numbers: tuple[tuple[int, ...], tuple[int, ...]]
+    fill: tuple[int, ...]
+
+    def query(self, side: int) -> dict[str, Any]:
+        """How the states of a side are projected."""
+        layout = Layout(self.leaves)
+        return {
+            "from": list(self.numbers[side]),
+            "fill": list(self.fill),
+            "to": [[p.word, p.shift, p.width, p.low] for p in layout.places],
+            "key_words": layout.words,
+        }
+
+
+def common(one: TransitionSystem, other: TransitionSystem) -> Common:
+    """What two systems have in common."""
+    domains = [{v.name: v.domain for v in system.variables} for system in (one, other)]
+    shared = tuple(n for n, d in domains[0].items() if n in domains[1] and comparable(d, domains[1][n]))
+    apart = tuple(sorted((domains[0].keys() | domains[1].keys()) - set(shared)))
+    sides = [
+        {leaf.path: leaf for leaf in system.leaves if _variable(system, leaf) in shared} for system in (one, other)
+    ]
+    paths = list(dict.fromkeys([*sides[0], *sides[1]]))
+    leaves, fill = [], []
+    for i, path in enumerate(paths):
+        found = [side[path] for side in sides if path in side]
+        low, high = min(x.low for x in found), max(x.high for x in found)
+        leaves.append(replace(found[0], index=i, low=low, high=high))
+        fill.append(found[0].low)
+    numbers = tuple(tuple(side[path].index if path in side else -1 for path in paths) for side in sides)
+    return Common(shared, apart, tuple(leaves), (numbers[0], numbers[1]), tuple(fill))
+
+
+def comparable(one: Domain, other: Domain) -> bool:
+    """Whether equal values of two domains have equal leaves, as far as both have them."""
+    match one, other:
+        case (Number(), Number()):
+            return True
+        case (Record(), Record()):
+            return one.names == other.names and all(map(comparable, one.domains, other.domains))
+        case (Sequence_(), Sequence_()):
+            # Unused places hold the first element: it has to be the same one.
+            return comparable(one.element, other.element) and one.element.encode(one.element.first) == (
+                other.element.encode(other.element.first)
+            )
+        case (Per(), Per()):
+            return one.index == other.index and comparable(one.element, other.element)
+        case (Messages(), Messages()):
+            return comparable(one.element, other.element)
+    return one == other
+
+
+def _variable(system: TransitionSystem, leaf: Leaf) -> str:
+    return next(v.name for v in reversed(system.variables) if v.start <= leaf.index)

@@ -1,0 +1,46 @@
+"""The model that a dataset is of, made again: its kernel must be the one that the dataset was explored with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from checker.datasets.dataset import Dataset
+from checker.datasets.header import header_of, require_same
+from checker.datasets.refusals import DatasetRefused
+from checker.engines.interpreter import Interpreter
+from checker.kernel.compile import Kernel
+from checker.library import LoadedModel, blaming, load_model_class, model_names
+from model.language.system import TransitionSystem
+from model.language.tracing import trace
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A model at a dataset's settings, as every part of the checker needs it."""
+
+    loaded: LoadedModel
+    interpreter: Interpreter
+    system: TransitionSystem
+    kernel: Kernel
+
+
+def origin_of(dataset: Dataset, model: str | None) -> Origin:
+    """The origin of a dataset; `DatasetRefused` where its kernel is another one now.
+
+    A dataset names a model that ships; that of a user's file is loaded only where `model` names the file.
+    """
+    header, root = dataset.header, dataset.root
+    name = header.get("model")
+    if model is None and name not in model_names():
+        raise DatasetRefused(f"{root} is of a model that does not ship ({name!r}); name its file with --model")
+    loaded = load_model_class(model or str(name))
+    settings, names = header.get("settings"), header.get("invariants")
+    if not isinstance(settings, dict) or not isinstance(names, dict):
+        raise DatasetRefused(f"{root}/dataset.json is damaged: settings and invariants are not what they should be")
+    with blaming(loaded.origin):
+        instance, chosen = loaded.cls(**settings), loaded.chosen(tuple(names))
+        system = trace(instance, chosen)
+        kernel = Kernel(system)
+    kept = bool(header.get("transitions_kept"))
+    require_same(root, header, header_of(system, kernel, loaded.name, kept))
+    return Origin(loaded, Interpreter(instance, chosen), system, kernel)

@@ -1,0 +1,108 @@
+"""Questions about datasets, answered on Spark: distributions, out-degrees, decoded states, and differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checker.datasets.common import Common
+from checker.datasets.dataset import Dataset
+from checker.datasets.refusals import DatasetRefused
+from checker.engines.spark import queries, rows, tasks
+from checker.engines.spark.levels import StoredLevels
+from checker.engines.spark.search import sizes
+from checker.engines.spark.session import Spark
+from checker.kernel.compile import Kernel
+from model.language.system import TransitionSystem
+
+Query = dict[str, Any]
+MOST_KEYS: Final = 1_000_000
+"""How many projected states of the level where two datasets part are looked at for the least one."""
+
+
+def query_of(dataset: Dataset, level: int | None = None) -> Query:
+    """The files of a dataset, or of one level, and where its leaves lie."""
+    files = [[x.number, e["path"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
+    leaves = dataset.header["leaves"]
+    return {
+        "root": dataset.root,
+        "files": files,
+        "places": [[leaf["word"], leaf["shift"], leaf["width"], leaf["low"]] for leaf in leaves],
+        "names": [leaf["path"] for leaf in leaves],
+    }
+
+
+def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tuple[int, int, int, int]]:
+    """(level, leaf, value, states), in order."""
+    query = {**query_of(dataset), "leaves": leaves}
+    table = spark.over(
+        len(query["files"]), queries.distributions(query), "level int, leaf int, value bigint, states bigint"
+    )
+    summed = table.groupBy("leaf", "level", "value").sum("states")
+    return sorted((level, leaf, value, states) for leaf, level, value, states in spark.rows(summed))
+
+
+def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
+    """(level, degree, states), in order: out-degrees of all states that were found, expanded or not."""
+    query = {**query_of(dataset), "kernel": sizes(kernel, constrained)}
+    spark.send(query, kernel.text)
+    table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
+    summed = table.groupBy("level", "degree").sum("states")
+    return sorted((level, degree, states) for level, degree, states in spark.rows(summed))
+
+
+def decode(spark: Spark, dataset: Dataset, to: str) -> None:
+    """Writes every state with a column for each leaf, as Parquet in a new folder partitioned by level."""
+    query = query_of(dataset)
+    columns = ", ".join(["level int", *(f"`{name}` bigint" for name in query["names"])])
+    table = spark.over(len(query["files"]), queries.decoded(query), columns)
+    spark.run(lambda: table.write.partitionBy("level").parquet(to), lambda: None)
+
+
+# --- differences ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Projected states of one dataset that another lacks: how many, by the level where each is first seen.
+
+    `least` has the leaves of the least state with such a projection in the first of these levels.
+    """
+
+    levels: dict[int, int]
+    least: tuple[int, ...] | None
+
+    @property
+    def first(self) -> int | None:
+        return min(self.levels, default=None)
+
+
+def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
+    """What is reachable in one dataset and not in the other, by their common variables."""
+    mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
+    schema = "key binary, level int"
+    left = spark.over(len(mine["files"]), queries.projections(mine), schema).groupBy("key").min("level")
+    right = spark.over(len(theirs["files"]), queries.projections(theirs), schema).select("key").distinct()
+    lacking = left.withColumnRenamed("min(level)", "level").join(right, "key", "left_anti").persist()
+    try:
+        levels = dict(sorted(spark.rows(lacking.groupBy("level").count())))
+        if not levels:
+            return Difference({}, None)
+        first = min(levels)
+        wanted = spark.rows(lacking.where(f"level = {first}").select("key").orderBy("key").limit(MOST_KEYS))
+    finally:
+        lacking.unpersist()
+    query = {**query_of(one, first), **common.query(0), "wanted": [bytes(key) for (key,) in wanted]}
+    found = spark.rows(spark.over(len(query["files"]), queries.least(query), "leaves array<bigint>"))
+    return Difference(levels, min(tuple(leaves) for (leaves,) in found))
+
+
+def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kernel: Kernel) -> StoredLevels:
+    """The levels of a dataset, for traces."""
+    if not dataset.levels:
+        raise DatasetRefused(f"{dataset.root} has no whole level yet; go on with --resume")
+    work: tasks.Work = {"root": dataset.root, "kernel": sizes(kernel, bool(system.constraints))}
+    cluster = spark.cluster
+    return StoredLevels(
+        system, kernel, dataset.levels, spark, work, lambda: rows.bounds(spark.cores), cluster.threshold
+    )

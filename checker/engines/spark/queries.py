@@ -1,0 +1,125 @@
+"""What executors do to answer questions about a dataset: they read its files, a kernel only where it is asked for.
+
+Sent by value, as `tasks.py`. A *query* is a dictionary with the root, the files with their levels, the number of words
+of a state and, for each leaf, `[word, shift, width, low]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from checker.engines.spark import files, tasks
+
+Array = Any
+Query = dict[str, Any]
+
+
+def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array]]:
+    """Level and states of every file whose number comes in, slab by slab."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            level, path = query["files"][number]
+            reader = files.Reader(f"{query['root']}/{path}", lambda rows: rows[:, 0])
+            for slab in reader.all():
+                yield level, slab
+            reader.close()
+
+
+def leaf(states: Array, place: list[int]) -> Array:
+    """The integers of a leaf."""
+    word, shift, width, low = place
+    stored = states[:, word] >> np.uint64(shift) & np.uint64((1 << width) - 1)
+    return stored.astype(np.int64) + low
+
+
+def table(columns: dict[str, Any]) -> Any:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(level, leaf, value, states) for the leaves asked for."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for level, states in each_file(query, batches):
+            for number in query["leaves"]:
+                values, counts = np.unique(leaf(states, query["places"][number]), return_counts=True)
+                same = np.ones(len(values), dtype=np.int32)
+                yield table({"level": same * level, "leaf": same * number, "value": values, "states": counts})
+
+    return run
+
+
+def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(level, degree, states): how many states have so many enabled instances."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        kernel = tasks.kernel_of(query)
+        for level, slab in each_file(query, batches):
+            for start in range(0, len(slab), kernel.block):
+                states = slab[start : start + kernel.block]
+                found = len(kernel.expand(states, kernel.tally(), traced=True))
+                counts = np.bincount(np.bincount(kernel.source[:found], minlength=len(states)))
+                degree = np.flatnonzero(counts)
+                same = np.ones(len(degree), dtype=np.int32)
+                yield table({"level": same * level, "degree": degree.astype(np.int32), "states": counts[degree]})
+
+    return run
+
+
+def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A column for each leaf, and the level."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for level, slab in each_file(query, batches):
+            for start in range(0, len(slab), 1 << 16):
+                states = slab[start : start + (1 << 16)]
+                columns = [pa.array(leaf(states, place)) for place in query["places"]]
+                levels = pa.array(np.full(len(states), level, dtype=np.int32))
+                yield pa.RecordBatch.from_arrays([levels, *columns], ["level", *query["names"]])
+
+    return run
+
+
+def projected(query: Query, states: Array) -> Array:
+    """The bytes of the common variables: `from` has for each common leaf its number here, or the value it has."""
+    packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
+    for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
+        column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)
+        packed[:, word] |= (column - low).astype(np.uint64) << np.uint64(shift)
+    return packed
+
+
+def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(key, level): every state's common variables, at least once."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for level, states in each_file(query, batches):
+            keys = np.unique(projected(query, states), axis=0)
+            for start in range(0, len(keys), 1 << 16):
+                part = np.ascontiguousarray(keys[start : start + (1 << 16)])
+                kind = pa.binary(part.shape[1] * 8)
+                column = pa.FixedSizeBinaryArray.from_buffers(kind, len(part), [None, pa.py_buffer(part)])
+                levels = pa.array(np.full(len(part), level, dtype=np.int32))
+                yield pa.RecordBatch.from_arrays([column.cast(pa.binary()), levels], ["key", "level"])
+
+    return run
+
+
+def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(leaves): of each slab the least state whose common variables are among the wanted keys."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        wanted = set(query["wanted"])
+        for _, states in each_file(query, batches):
+            keys = np.ascontiguousarray(projected(query, states))
+            mine = np.array([row.tobytes() in wanted for row in keys], dtype=np.bool_)
+            if mine.any():
+                leaves = np.stack([leaf(states[mine], place) for place in query["places"]], axis=1)
+                first = leaves[np.lexsort(leaves.T[::-1])[0]]
+                yield pa.RecordBatch.from_arrays([pa.array([first.tolist()], pa.list_(pa.int64()))], ["leaves"])
+
+    return run
