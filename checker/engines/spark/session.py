@@ -72,14 +72,16 @@ class Spark:
 
     def level(self, work: tasks.Work, text: str, wait: Callable[[], None]) -> list[str]:
         """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
-        owners = self.send(work, text)
+        self.send(work, text)
+        owners = len(work["bounds"]) - 1
         expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
         merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
         return [row[0] for row in self.run(merged.collect, wait)]
 
     def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
         """What the owners find in a level."""
-        owners = self.send(work, text)
+        self.send(work, text)
+        owners = len(work["bounds"]) - 1
         scanned = self.session.range(0, owners, 1, owners).mapInArrow(tasks.scanning(work), SCANNED)
         found = self.run(scanned.collect, lambda: None)
         return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
@@ -92,8 +94,8 @@ class Spark:
     def rows(self, table: Any) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None)]
 
-    def send(self, work: tasks.Work, text: str) -> int:
-        """Sends the text of the kernel to every executor, once; the number of owners."""
+    def send(self, work: tasks.Work, text: str) -> None:
+        """Sends the text of the kernel to every executor, once."""
         name = work["kernel"]["file"]
         if name not in self._files:
             path = Path(_folder(self.context.applicationId)) / name
@@ -101,7 +103,6 @@ class Spark:
                 path.write_text(text, encoding="utf-8")
                 self.context.addFile(str(path))
             self._files.add(name)
-        return len(work["bounds"]) - 1
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None]) -> Any:
         """The answer of a job; `wait` is called now and then and may end it by raising."""

@@ -1,0 +1,73 @@
+"""`isrcheck analyze`: what is in a dataset that an exploration on Spark has left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from checker.cli.options import assignment, once
+from checker.cli.output import STDOUT, require_writable, write_json, write_text
+
+
+@click.command("analyze", short_help="Says what is in a dataset of states.")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--variable", "variables", multiple=True, metavar="NAME", help="How its values are distributed over levels."
+)
+@click.option("--model", metavar="FILE", help="The model's file, where it is one of your own.")
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
+@click.option("--plot", metavar="FILE", help="Write it as plots, in SVG.")
+@click.option("--decode", metavar="DIR", help="Write the states with a column for each part, in a new folder.")
+@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
+def command(
+    folder: str, variables: tuple[str, ...], model: str | None, json_path: str | None, plot: str | None,
+    decode: str | None, master: str, conf: dict[str, str],
+) -> None:  # fmt: skip
+    """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables."""
+    require_writable(json_path)
+    require_writable(plot)
+    from checker.datasets import summary
+    from checker.datasets.dataset import Dataset
+    from checker.datasets.plots import svg
+    from checker.engines.spark.cluster import Cluster
+
+    dataset = Dataset.open(folder)
+    leaves = _leaves(dataset, variables)
+    data = summary.summary(dataset)
+    _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+    click.echo("\n".join(summary.text(data)), err=json_path == STDOUT)
+    if json_path is not None:
+        write_json(json_path, data)
+    if plot is not None:
+        write_text(plot, svg(summary.panels(data)))
+
+
+def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
+    from checker.datasets.summary import leaves_named
+    from model.language.errors import UnknownName, nearest
+
+    leaves, unknown = leaves_named(dataset, variables)
+    if unknown:
+        names = [v["name"] for v in dataset.header["variables"]]
+        raise UnknownName(f"the dataset has no variable {unknown[0]!r}; {nearest(unknown[0], names)}")
+    return leaves
+
+
+def _ask_spark(
+    dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
+) -> None:
+    """What the manifests do not say is counted by Spark."""
+    from checker.datasets.origin import origin_of
+    from checker.datasets.summary import add_degrees, add_variables
+    from checker.engines.spark import analysis
+    from checker.engines.spark.session import Spark
+
+    origin, spark = origin_of(dataset, model), Spark(cluster)
+    found = analysis.degrees(spark, dataset, origin.kernel, bool(origin.system.constraints))
+    add_degrees(data, found)
+    if leaves:
+        add_variables(data, dataset, analysis.distributions(spark, dataset, leaves))
+    if decode is not None:
+        analysis.decode(spark, dataset, decode)

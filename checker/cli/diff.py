@@ -1,0 +1,119 @@
+"""`isrcheck diff`: what is reachable in one dataset and not in another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.options import assignment, once
+from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.results import FORMAT, Exit
+
+if TYPE_CHECKING:
+    from checker.datasets.origin import Origin
+    from checker.engines.spark.analysis import Difference
+    from checker.results import Trace
+
+
+@click.command("diff", short_help="Says what is reachable in one dataset and not in another.")
+@click.argument("one", metavar="A")
+@click.argument("other", metavar="B")
+@click.option("--model-a", metavar="FILE", help="The file of A's model, where it is one of your own.")
+@click.option("--model-b", metavar="FILE", help="The file of B's model, where it is one of your own.")
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
+@click.option("--plot", metavar="FILE", help="Write it as a plot, in SVG.")
+@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
+def command(
+    one: str, other: str, model_a: str | None, model_b: str | None, json_path: str | None, plot: str | None,
+    master: str, conf: dict[str, str],
+) -> None:  # fmt: skip
+    """Says which states of dataset A are not in dataset B, by the variables that both have.
+
+    Exit codes: 0 there are none, 10 there are some.
+    """
+    require_writable(json_path)
+    require_writable(plot)
+    from checker.datasets.common import common
+    from checker.datasets.dataset import Dataset
+    from checker.datasets.origin import origin_of
+    from checker.datasets.plots import Panel, svg
+    from checker.datasets.summary import whole
+    from checker.engines.spark import analysis
+    from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.session import Spark
+    from model.language.errors import UnknownName
+
+    datasets = Dataset.open(one), Dataset.open(other)
+    origins = [origin_of(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
+    shared = common(origins[0].system, origins[1].system)
+    if not shared.variables:
+        raise UnknownName(f"{one} and {other} have no variable in common")
+    spark = Spark(Cluster(master=master, conf=conf))
+    found = analysis.difference(spark, *datasets, shared)
+    trace = None
+    if found.first is not None and found.least is not None:
+        levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
+        trace = _trace(origins[0], levels, found.first, found.least)
+    data = _data(datasets, shared, found, trace, whole(datasets[1]))
+    click.echo("\n".join(_text(data, trace)), err=json_path == STDOUT)
+    if json_path is not None:
+        write_json(json_path, data)
+    if plot is not None:
+        series = {f"only in {one}": list(found.levels.values())}
+        write_text(plot, svg([Panel("states by the level of A", [*map(str, found.levels)], series)]))
+    raise click.exceptions.Exit(Exit.DIFFERENCE if found.levels else Exit.HOLDS)
+
+
+def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) -> Trace:
+    """The canonical trace to a state of A, replayed."""
+    from checker.exploration import Exploration
+    from checker.judging import Judge
+    from checker.traces import canonical
+
+    interpreter, system = origin.interpreter, origin.system
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    order = [numbers[t.label] for t in system.transitions]
+    judge = Judge(origin.loaded.name, interpreter, system.absent, Exploration(), levels, order)
+    path = canonical.to_states(levels, length, levels.state(leaves), [interpreter.actors[n] for n in order])
+    return judge.replayed(path)
+
+
+def _data(
+    datasets: tuple[Any, Any], shared: Any, found: Difference, trace: Trace | None, whole: bool
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "a": datasets[0].root,
+        "b": datasets[1].root,
+        "common_variables": list(shared.variables),
+        "other_variables": list(shared.apart),
+        "only_in_a": sum(found.levels.values()),
+        "first_level": found.first,
+        "levels": {str(level): count for level, count in found.levels.items()},
+        "b_explored_to_the_end": whole,
+        "trace": None if trace is None else trace.to_json(),
+    }
+
+
+def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
+    from checker.reports.counterexample import trace_text
+    from checker.reports.layout import columns, number, plural
+
+    lines = [f"compared by {', '.join(data['common_variables'])}"]
+    if data["other_variables"]:
+        lines.append(f"not compared: {', '.join(data['other_variables'])}")
+    if not data["b_explored_to_the_end"]:
+        lines.append(f"{data['b']} was not explored to the end: what is not in it may be reachable all the same")
+    if trace is None:
+        return [*lines, f"every state of {data['a']} is in {data['b']}"]
+    lines.append(
+        f"{plural(data['only_in_a'], 'state')} only in {data['a']}, the first ones in level {data['first_level']}"
+    )
+    lines += [
+        "",
+        "Only in A (level, states)",
+        *columns(((k, number(n)) for k, n in data["levels"].items()), right=(0, 1)),
+    ]
+    return [*lines, "", f"A shortest way to one of them, in {plural(trace.length, 'state')}", *trace_text(trace)]

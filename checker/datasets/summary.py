@@ -1,0 +1,141 @@
+"""What a dataset says, as JSON data, as lines of text and as plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.datasets.dataset import Dataset
+from checker.datasets.plots import Panel
+from checker.datasets.tables import action_rows, level_rows
+from checker.reports.layout import columns, number
+from checker.results import FORMAT
+
+Distribution = list[tuple[int, int, int, int]]
+
+
+def summary(dataset: Dataset) -> dict[str, Any]:
+    """What the manifests say: no state is read."""
+    header, levels = dataset.header, dataset.levels
+    actions = action_rows(levels, tuple(header["actions"]))[1]
+    return {
+        "format": FORMAT,
+        "dataset": dataset.root,
+        "model": header["model"],
+        "settings": header["settings"],
+        "explored_to_the_end": whole(dataset),
+        "distinct": sum(level.distinct for level in levels),
+        "levels": level_rows(levels)[1],
+        "actions": {name: [row["generated"] for row in actions if row["action"] == name] for name in header["actions"]},
+        **{kind: _by_level(dataset, header[kind]) for kind in ("invariants", "goals", "bounds")},
+    }
+
+
+def whole(dataset: Dataset) -> bool:
+    """Whether every reachable state is there."""
+    return bool(dataset.levels) and dataset.levels[-1].distinct == 0
+
+
+def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
+    """For each predicate the number of states in which its bit is set, level by level, and the first such level."""
+    return {
+        name: {
+            "first_level": next((x.number for x in dataset.levels if x.seen >> bit & 1), None),
+            "states": [x.counts[bit] for x in dataset.levels if x.distinct],
+        }
+        for name, bit in bits.items()
+    }
+
+
+def add_degrees(data: dict[str, Any], found: list[tuple[int, int, int]]) -> None:
+    data["out_degree"] = [{"level": level, "degree": degree, "states": states} for level, degree, states in found]
+
+
+def add_variables(data: dict[str, Any], dataset: Dataset, found: Distribution) -> None:
+    leaves = dataset.header["leaves"]
+    data["variables"] = {}
+    for level, leaf, value, states in found:
+        rows = data["variables"].setdefault(leaves[leaf]["path"], [])
+        rows.append({"level": level, "value": value, "states": states})
+
+
+def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], list[str]]:
+    """The leaves of variables or of parts of them (`replica[0].isr`), and the names that there are not."""
+    paths = [leaf["path"] for leaf in dataset.header["leaves"]]
+    found: list[int] = []
+    unknown = []
+    for name in names:
+        mine = [
+            i for i, path in enumerate(paths) if path == name or path.startswith((f"{name}.", f"{name}[", f"{name}{{"))
+        ]
+        found += [i for i in mine if i not in found]
+        unknown += [] if mine else [name]
+    return found, unknown
+
+
+# --- as text --------------------------------------------------------------------------------------------------------
+
+
+def text(data: dict[str, Any]) -> list[str]:
+    """The tables of a summary."""
+    state = "explored to the end" if data["explored_to_the_end"] else "not explored to the end"
+    lines = [f"{data['model']}: {number(data['distinct'])} states, {len(data['levels'])} levels, {state}"]
+    lines += ["", "Levels (states, generated, outside the constraints, least and greatest out-degree)"]
+    keys = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree")
+    lines += columns((["" if r[k] is None else number(r[k]) for k in keys] for r in data["levels"]), right=range(6))
+    lines += ["", "Actions (instances, first level)"]
+    rows = ((name, number(sum(n)), _first(n)) for name, n in data["actions"].items())
+    lines += columns(rows, right=(1,))
+    for kind, words in (("bounds", "hit"), ("goals", "reached"), ("invariants", "violated")):
+        if data[kind]:
+            lines += ["", f"{kind.capitalize()} ({words} first at, states)"]
+            lines += columns(
+                (name, "never" if x["first_level"] is None else f"level {x['first_level']}", number(sum(x["states"])))
+                for name, x in data[kind].items()
+            )
+    if "out_degree" in data:
+        lines += ["", "Out-degree (states)"]
+        lines += columns(
+            ((str(d), number(n)) for d, n in sorted(_summed(data["out_degree"], "degree").items())), right=(0, 1)
+        )
+    for path, found in data.get("variables", {}).items():
+        lines += ["", f"{path} (value, states, levels)"]
+        totals = _summed(found, "value")
+        span = {v: [r["level"] for r in found if r["value"] == v] for v in totals}
+        lines += columns(
+            ((str(v), number(n), f"{min(span[v])} to {max(span[v])}") for v, n in sorted(totals.items())), right=(0, 1)
+        )
+    return lines
+
+
+def _first(counts: list[int]) -> str:
+    return next((f"level {i}" for i, n in enumerate(counts, start=1) if n), "never")
+
+
+def _summed(rows: list[dict[str, int]], key: str) -> dict[int, int]:
+    totals: dict[int, int] = {}
+    for row in rows:
+        totals[row[key]] = totals.get(row[key], 0) + row["states"]
+    return totals
+
+
+# --- as plots -------------------------------------------------------------------------------------------------------
+
+
+def panels(data: dict[str, Any]) -> list[Panel]:
+    """States and actions over levels, out-degrees, and each variable asked for."""
+    labels = [str(row["level"]) for row in data["levels"]]
+    expanded = labels[: max(map(len, data["actions"].values()), default=0)]
+    found = [
+        Panel("states of each level", labels, {"states": [row["states"] for row in data["levels"]]}),
+        Panel("instances enabled in each level", expanded, {n: x for n, x in data["actions"].items() if any(x)}),
+    ]
+    if "out_degree" in data:
+        degrees = _summed(data["out_degree"], "degree")
+        span = range(min(degrees, default=0), max(degrees, default=0) + 1)
+        found.append(Panel("states by out-degree", [*map(str, span)], {"states": [degrees.get(d, 0) for d in span]}))
+    for path, rows in data.get("variables", {}).items():
+        at = {(row["value"], row["level"]): row["states"] for row in rows}
+        values = sorted({value for value, _ in at})
+        series = {str(v): [at.get((v, row["level"]), 0) for row in data["levels"]] for v in values}
+        found.append(Panel(f"{path} over levels", labels, series))
+    return found
