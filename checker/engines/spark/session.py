@@ -161,7 +161,9 @@ def _ship() -> None:
     """Functions of these modules are sent as they are, not by the name of a module that executors do not have."""
     from pyspark import cloudpickle
 
-    for module in SHIPPED:
+    from checker.engines.spark import sweeping
+
+    for module in (*SHIPPED, sweeping):
         cloudpickle.register_pickle_by_value(module)
 
 

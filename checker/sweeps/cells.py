@@ -1,0 +1,122 @@
+"""One cell after the other in a process of its own: what a cell does to the process, it does to nobody else.
+
+`python -m checker.sweeps.cells` reads a cell as JSON from each line of its input and answers with a line. `Cells` is
+the other end of it: it begins another process when one has ended in the middle of a cell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from typing import IO, Any, Final
+
+GRACE: Final = 30.0
+"""Seconds that a cell may take longer than its own limit of time."""
+
+
+def answer(cell: dict[str, Any]) -> dict[str, Any]:
+    """The outcome of a cell; nothing that goes wrong in it is an exception."""
+    from checker.checking import check
+    from checker.cli.failures import failure_of
+    from checker.exploration import Limits
+    from checker.results import Exit
+
+    try:
+        result = check(
+            cell["model"],
+            _settings(cell["model"], cell["settings"]),
+            invariants=cell["invariants"],
+            deadlock=cell["deadlock"],
+            keep_going=cell["keep_going"],
+            limits=Limits(cell["max_states"], cell["max_seconds"], cell["max_memory"]),
+        )
+    except (Exception, SystemExit) as error:
+        failure = failure_of(error)
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        return failed(*((failure.message, failure.code) if failure else (f"a bug in isrcheck: {words}", Exit.BUG)))
+    data = result.to_json()
+    lengths = {n: f["length"] for n, f in data["invariants"].items() if "length" in f}
+    names = ("verdict", "exit_code", "reason", "distinct", "depth")
+    return {**{name: data[name] for name in names}, "lengths": lengths, "seconds": data["seconds"]["total"]}
+
+
+def _settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
+    from checker.cli.options import settings_of
+    from checker.library import load_model_class
+
+    loaded = load_model_class(model)
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
+    return settings_of(loaded.cls, loaded.name, texts)
+
+
+def failed(reason: str, code: int) -> dict[str, Any]:
+    """The outcome of a cell that gave none."""
+    return {
+        "verdict": None,
+        "exit_code": code,
+        "reason": reason,
+        "distinct": 0,
+        "depth": 0,
+        "lengths": {},
+        "seconds": 0.0,
+    }
+
+
+class Cells:
+    """A process that answers cells, begun when it is needed and again when it has ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
+        if self._process is None or self._process.poll() is not None:
+            command = [sys.executable, "-m", "checker.sweeps.cells"]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        limit = None if cell["max_seconds"] is None else cell["max_seconds"] + GRACE
+        with suppress(BrokenPipeError):
+            print(json.dumps(cell), file=self._process.stdin, flush=True)
+        if not select.select([self._process.stdout], [], [], limit)[0]:
+            self.end()
+            return failed(f"it did not end in {limit:g} seconds", 152)
+        line = self._process.stdout.readline()
+        if not line:
+            code = self._process.wait()
+            self.end()
+            return _ended(code)
+        outcome: dict[str, Any] = json.loads(line)
+        return outcome
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def _ended(code: int) -> dict[str, Any]:
+    if code == -9:
+        return failed("its process was killed: out of memory; give it a max_memory", 152)
+    if code == 1:
+        return failed("isrcheck cannot be run by the executors; install it there with all it needs", 153)
+    return failed(f"its process has ended ({code}): the model ends the program, or out of memory", 152)
+
+
+def main(asked: IO[str], answers: IO[str]) -> None:
+    """Answers until there are no more lines; the first process that the system ends when memory runs out."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        score.write("1000")
+    for line in asked:
+        print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    # What a model prints must not mix with the answers.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
+        os.dup2(2, 1)
+        main(sys.stdin, channel)

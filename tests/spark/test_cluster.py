@@ -1,0 +1,66 @@
+"""Executors that are processes of their own: they need nothing of this project, and one may be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from checker import check
+from checker.datasets.dataset import manifest_name
+from tests.spark.test_resume import assert_same_json
+
+pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+ROOT = Path(__file__).parent.parent.parent
+MASTER = "local-cluster[2,1,1024]"
+SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
+
+
+def executors(driver: int) -> list[int]:
+    """The process ids of the Java processes of executors."""
+    found = []
+    for process in psutil.Process(driver).children(recursive=True):
+        try:
+            if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return sorted(found)
+
+
+def on_cluster(folder: Path, kill_after: int | None) -> tuple[dict[str, Any], int]:
+    """The report of a check on executors, and how many of these were killed in the middle of a level."""
+    dataset, report, kills = folder / "dataset", folder / "report.json", 0
+    environment = {n: x for n, x in os.environ.items() if n != "PYTHONPATH"} | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    program = str(Path(__file__).parent / "on_cluster.py")
+    command = [sys.executable, program, str(ROOT), MASTER, str(dataset), str(report), json.dumps(SETTINGS)]
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE) as process:
+        while process.poll() is None:
+            if kill_after is not None and not kills and (dataset / manifest_name(kill_after)).exists():
+                running = executors(process.pid)
+                os.kill(running[0], 9)
+                kills += 1
+            time.sleep(0.005)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == 0, said[-3000:]
+    return json.loads(report.read_text()), kills
+
+
+@pytest.mark.parametrize("kill_after", [None, 4])
+def test_executors_with_nothing_of_this_project(tmp_path: Path, kill_after: int | None) -> None:
+    found, kills = on_cluster(tmp_path, kill_after)
+    wanted = check("kip-320", SETTINGS)
+    assert kills == (kill_after is not None)
+    assert found["loaded"] == [""]
+    assert found["spark"]["master"] == MASTER
+    assert found["spark_levels"] == list(range(1, len(found["spark_levels"]) + 1))
+    assert len(found["spark_levels"]) == wanted.depth
+    assert_same_json(found, wanted)

@@ -1,0 +1,311 @@
+"""What is asked of a dataset, compared with the same question asked of the reference engine's states."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+
+from checker import check
+from checker.datasets import summary
+from checker.datasets.common import common
+from checker.datasets.dataset import Dataset
+from checker.datasets.origin import Origin, origin_of
+from checker.datasets.plots import Panel, svg
+from checker.datasets.refusals import DatasetRefused
+from checker.engines import reference
+from checker.engines.spark import analysis
+from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.session import Spark
+from checker.exploration import Limits
+from tests.cli.running import run
+
+pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+LARGER = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
+
+
+@dataclass
+class Explored:
+    dataset: Dataset
+    origin: Origin
+    levels: list[list[Any]]
+
+
+@pytest.fixture(scope="module")
+def spark(session: Any) -> Spark:
+    return Spark(Cluster(session=session, threshold=0))
+
+
+def explored(folder: Path, name: str, settings: dict[str, Any], **how: Any) -> Explored:
+    """A dataset made by the driver, and the states of the reference engine."""
+    check(name, settings, engine="spark", cluster=Cluster(checkpoint=str(folder), **how))
+    dataset = Dataset.open(str(folder))
+    origin = origin_of(dataset, None)
+    _, levels = reference.search(origin.interpreter, limits=Limits(seconds=60))
+    return Explored(dataset, origin, levels.levels)
+
+
+@pytest.fixture(scope="module")
+def kip_101(tmp_path_factory: pytest.TempPathFactory) -> Explored:
+    return explored(tmp_path_factory.mktemp("kip-101") / "x", "kip-101", LARGER, transitions=True)
+
+
+@pytest.fixture(scope="module")
+def kip_320(tmp_path_factory: pytest.TempPathFactory) -> Explored:
+    return explored(tmp_path_factory.mktemp("kip-320") / "x", "kip-320", SMALL)
+
+
+def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> None:
+    leaves, unknown = summary.leaves_named(kip_101.dataset, ("replica[0].high_watermark", "log", "no"))
+    assert unknown == ["no"]
+    wanted = Counter(
+        (level, leaf, kip_101.origin.interpreter.leaves(state)[leaf])
+        for level, states in enumerate(kip_101.levels, start=1)
+        for state in states
+        for leaf in leaves
+    )
+    assert len(leaves) > 5
+    found = analysis.distributions(spark, kip_101.dataset, leaves)
+    assert {(level, leaf, value): n for level, leaf, value, n in found} == wanted
+
+
+def test_out_degrees(spark: Spark, kip_101: Explored) -> None:
+    wanted = Counter(
+        (level, len(list(kip_101.origin.interpreter.steps(state))))
+        for level, states in enumerate(kip_101.levels, start=1)
+        for state in states
+    )
+    found = analysis.degrees(spark, kip_101.dataset, kip_101.origin.kernel, False)
+    assert {(level, degree): n for level, degree, n in found} == wanted
+
+
+def test_bounds_and_goals_by_level(kip_101: Explored) -> None:
+    data, it = summary.summary(kip_101.dataset), kip_101.origin.interpreter
+    assert data["explored_to_the_end"]
+    assert data["bounds"].keys() == it.bounds.keys()
+    assert data["goals"].keys() == it.goals.keys()
+    for kind, predicates in (("bounds", it.bounds), ("goals", it.goals)):
+        for name, found in data[kind].items():
+            counts = [sum(name in it.true(state, predicates) for state in states) for states in kip_101.levels]
+            assert found["states"] == counts
+            assert found["first_level"] == next((i for i, n in enumerate(counts, start=1) if n), None)
+
+
+def test_tables_say_what_the_reference_says(kip_101: Explored) -> None:
+    folder = Path(kip_101.dataset.root)
+    found, _ = reference.search(kip_101.origin.interpreter)
+    levels = pq.read_table(folder / "levels.parquet").to_pylist()
+    assert [(row["level"], row["states"]) for row in levels] == list(enumerate(found.levels, start=1))
+    assert [row["generated"] for row in levels] == list(map(sum, found.generated))
+    actions = pq.read_table(folder / "actions.parquet").to_pylist()
+    names = kip_101.origin.interpreter.actions
+    assert [(row["level"], row["action"], row["generated"]) for row in actions] == [
+        (level, name, count)
+        for level, counts in enumerate(found.generated, start=1)
+        for name, count in zip(names, counts, strict=True)
+    ]
+    assert pq.read_table(folder / "violations.parquet").to_pylist() == []
+
+
+def test_transitions_are_all_steps(kip_101: Explored) -> None:
+    origin, it = kip_101.origin, kip_101.origin.interpreter
+    numbers = {label: i for i, label in enumerate(it.labels)}
+    wanted = {
+        (it.leaves(state), instance, it.leaves(after))
+        for states in kip_101.levels
+        for state in states
+        for instance, after in it.steps(state)
+    }
+    unpack, found = origin.kernel.layout.unpack, set[Any]()
+    for part in Path(kip_101.dataset.root).glob("transitions/*/*.parquet"):
+        for row in pq.read_table(part).to_pylist():
+            ends = [tuple(unpack(_words(row[end]))[0].tolist()) for end in ("source", "target")]
+            found.add((ends[0], numbers[origin.system.transitions[row["transition"]].label], ends[1]))
+            assert row["counted"]
+    assert found == wanted
+
+
+def _words(data: bytes) -> Any:
+    import numpy as np
+
+    return np.frombuffer(data, dtype=np.uint64).reshape(1, -1)
+
+
+def test_decoded_states(spark: Spark, kip_320: Explored, tmp_path: Path) -> None:
+    analysis.decode(spark, kip_320.dataset, str(tmp_path / "decoded"))
+    rows = pq.read_table(tmp_path / "decoded").to_pylist()
+    paths = [leaf["path"] for leaf in kip_320.dataset.header["leaves"]]
+    found = {(int(row["level"]), tuple(row[path] for path in paths)) for row in rows}
+    assert len(rows) == len(found)
+    assert found == {
+        (level, kip_320.origin.interpreter.leaves(state))
+        for level, states in enumerate(kip_320.levels, start=1)
+        for state in states
+    }
+
+
+# --- differences ----------------------------------------------------------------------------------------------------
+
+
+def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Explored, kip_320: Explored) -> None:
+    shared = common(kip_101.origin.system, kip_320.origin.system)
+    assert "log" in shared.variables
+    assert "next_leader_epoch" in shared.variables
+    found = analysis.difference(spark, kip_101.dataset, kip_320.dataset, shared)
+
+    # States as plain values, a log of any length being a tuple: what they have in common needs no leaves here.
+    def values(explored: Explored) -> list[set[Any]]:
+        names = list(explored.origin.interpreter.model.domains)
+        picked = [names.index(name) for name in shared.variables]
+        return [{tuple(state[i] for i in picked) for state in level} for level in explored.levels]
+
+    known = set.union(*values(kip_320))
+    wanted: dict[int, int] = {}
+    for level, states in enumerate(values(kip_101), start=1):
+        if new := len(states - known):
+            wanted[level] = new
+        known |= states
+    assert shared.apart == ()
+    assert found.levels == wanted
+    assert found.first == min(wanted)
+    first, other = kip_101.levels[min(wanted) - 1], set.union(*values(kip_320))
+    names = list(kip_101.origin.interpreter.model.domains)
+    picked = [names.index(name) for name in shared.variables]
+    lacking = [state for state in first if tuple(state[i] for i in picked) not in other]
+    assert found.least == min(map(kip_101.origin.interpreter.leaves, lacking))
+
+
+def test_a_dataset_differs_from_itself_in_nothing(spark: Spark, kip_320: Explored) -> None:
+    shared = common(kip_320.origin.system, kip_320.origin.system)
+    assert analysis.difference(spark, kip_320.dataset, kip_320.dataset, shared).levels == {}
+
+
+def test_what_cannot_be_compared_stands_apart(tmp_path: Path, kip_320: Explored) -> None:
+    other = explored(tmp_path / "x", "async-isr", {"replicas": 2, "max_offset": 1, "max_version": 1})
+    shared = common(kip_320.origin.system, other.origin.system)
+    assert shared.variables == ()
+    assert "log" in shared.apart
+
+
+# --- refusals and the command ---------------------------------------------------------------------------------------
+
+
+def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Path) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    header = {"format": 1, "kernel": "0", "model": str(evil), "settings": {}, "invariants": {}}
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/dataset.json").write_text(json.dumps(header))
+    with pytest.raises(DatasetRefused, match=r"is of a model that does not ship .*name its file with --model"):
+        origin_of(Dataset.open(str(tmp_path / "x")), None)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_plots_are_whole_svg() -> None:
+    panels = [Panel("a < b", ["1", "2"], {"x & y": [3, 4], "z": [0, 1]}), Panel("nothing", [], {})]
+    root = ElementTree.fromstring(svg(panels))
+    bars = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if len(e)]
+    assert [bar[0].text for bar in bars] == ["x & y, 1: 3", "x & y, 2: 4", "z, 2: 1"]
+    heights = [float(bar.attrib["height"]) for bar in bars]
+    assert heights[1] / heights[0] == pytest.approx(4 / 3, abs=0.01)
+
+
+def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> None:
+    one, other = kip_101.dataset.root, kip_320.dataset.root
+    said = run(
+        "analyze", one, "--variable", "log[0].length", "--json", str(tmp_path / "a.json"), "--master", "local[1]"
+    )
+    assert said.code == 0
+    assert f"kip-101: {sum(map(len, kip_101.levels)):,} states" in said.out
+    data = json.loads((tmp_path / "a.json").read_text())
+    assert sum(row["states"] for row in data["variables"]["log[0].length"]) == sum(map(len, kip_101.levels))
+    said = run("diff", one, other, "--json", str(tmp_path / "d.json"), "--master", "local[1]")
+    data = json.loads((tmp_path / "d.json").read_text())
+    assert (said.code, len(data["trace"])) == (10, data["first_level"])
+    assert run("diff", one, one, "--master", "local[1]").code == 0
+    said = run("analyze", one, "--variable", "lag")
+    assert (said.code, said.err.count("\n")) == (150, 1)
+    assert "the dataset has no variable 'lag'; did you mean log" in said.err
+    assert run("analyze", str(tmp_path)).code == 150
+
+
+SWEEP = """
+[[matrix]]
+models = ["kip-101"]
+settings = {replicas = 2, log_size = [1, 2], max_records = 1, max_leader_epoch = [1]}
+invariants = ["weak-isr", "strong-isr"]
+[[matrix]]
+models = ["MODEL"]
+settings = {harm = [0, 1, 2, 3]}
+max_memory = "1GiB"
+[[matrix]]
+models = ["kip-320"]
+max_states = 10
+[[matrix]]
+models = ["kip-321"]
+"""
+HARMFUL = '''\
+import os, signal
+from model.language import Model, action, flag, setting
+
+class Harmful(Model):
+    """Does what a cell of a sweep should not do."""
+    harm = setting(0, at_least=0, meaning="what it does")
+
+    def variables(self):
+        if self.harm == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.harm == 2:
+            os._exit(7)
+        if self.harm == 3:
+            raise ValueError("no")
+        print("a model may print")
+        return {"on": flag}
+
+    @action(actor="someone")
+    def switch(self, s):
+        """Switches on."""
+        s.require(~s.on)
+        s.on = True
+'''
+
+
+def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:
+    model = tmp_path / "harmful.py"
+    model.write_text(HARMFUL)
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace("MODEL", str(model)))
+    said = run("sweep", str(tmp_path / "sweep.toml"), "--json", str(tmp_path / "s.json"), "--master", "local[2]")
+    cells = json.loads((tmp_path / "s.json").read_text())["cells"]
+    settings = [{"replicas": 2, "log_size": n, "max_records": 1, "max_leader_epoch": 1} for n in (1, 2)]
+    wanted = [check("kip-101", s, invariants=[name]) for s in settings for name in ("weak-isr", "strong-isr")]
+    assert [(c["verdict"], c["distinct"]) for c in cells[:4]] == [(w.verdict, w.distinct) for w in wanted]
+    assert [(c["verdict"], c["exit_code"]) for c in cells[4:]] == [
+        ("holds", 0), (None, 152), (None, 152), (None, 150), ("incomplete", 152), (None, 150),
+    ]  # fmt: skip
+    assert cells[5]["reason"] == "its process was killed: out of memory; give it a max_memory"
+    assert "harmful.py" in cells[7]["reason"]
+    assert (said.code, said.out.splitlines()[-1]) == (152, "10 checks: 5 holds, 1 incomplete, 4 not run")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is no sweep: write one or more tables [[matrix]]"),
+        ("[[matrix", "is not TOML"),
+        ("[[matrix]]\n", "models is missing; write a list of models, at least one"),
+        ('[[matrix]]\nmodels = "kip-101"', "models is 'kip-101'; write a list of models"),
+        ('[[matrix]]\nmodels = ["kip-101"]\nsetting = {}', "there is no key 'setting'; did you mean settings"),
+    ],
+)
+def test_a_file_that_is_no_sweep(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "sweep.toml").write_text(text)
+    said = run("sweep", str(tmp_path / "sweep.toml"))
+    assert (said.code, said.err.count("\n")) == (150, 1)
+    assert words in said.err
