@@ -1,0 +1,348 @@
+"""Speed, memory and steadiness of the Spark engine, beside the local engine and the plainest version on Spark.
+
+    python benchmarks/spark_engine.py speed [--large]    # one table; run it on a quiet machine, 2 cores
+    python benchmarks/spark_engine.py plain BOUNDS       # mapInArrow, dropDuplicates, left_anti join
+    python benchmarks/spark_engine.py kills [--times 20] # drivers and executors killed at random points
+    python benchmarks/spark_engine.py agreement          # every scenario, for 1, 2 and 7 partitions
+
+`speed` runs kip-320 at 3/3/3/2 (4.09 million states) with all three, and with --large at 3/3/3/3 (64.7 million) with
+the local engine and Spark; threshold 0, every figure of a process of its own. Times are after the session has begun.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+MASTER = "local[2]"
+CLUSTER = "local-cluster[2,1,1024]"
+TARGETS = {"plain / spark": "at least 4", "overhead s a level": "at most 0.5", "3/3/3/3 s": "at most 600",
+           "3/3/3/3 GB": "at most 12", "marginal, 3/3/3/3 over 3/3/3/2": "between 0.67 and 1.5"}  # fmt: skip
+
+
+def settings_of(bounds: str) -> list[str]:
+    return [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
+
+
+def watched(command: list[str]) -> tuple[float, float]:
+    """Runs a command: wall seconds, and the most bytes that it and all its processes took together."""
+    begin, most = time.perf_counter(), 0
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    ) as p:
+        while p.poll() is None:
+            most = max(most, sum(_bytes(x) for x in [psutil.Process(p.pid), *_children(p.pid)]))
+            time.sleep(0.2)
+        if p.returncode not in (0, 12):
+            raise SystemExit(f"{' '.join(command)} ended with {p.returncode}")
+    return time.perf_counter() - begin, most
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _bytes(process: psutil.Process) -> int:
+    try:
+        # What processes share is counted once in each of them: pss where the system gives it.
+        memory = process.memory_full_info()
+        return int(getattr(memory, "pss", 0) or memory.rss)
+    except psutil.Error:
+        return 0
+
+
+def check(bounds: str, *options: str) -> dict[str, Any]:
+    """The JSON of a check of kip-320, with wall seconds and bytes of all its processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings_of(bounds), "--quiet"]
+        wall, size = watched([*command, "--invariant", "weak-isr", "--json", str(report), *options])
+        data: dict[str, Any] = json.loads(report.read_text())
+    return {**data, "wall": wall, "bytes": size}
+
+
+def on_spark(bounds: str) -> dict[str, Any]:
+    return check(bounds, "--engine", "spark", "--master", MASTER, "--spark-threshold", "0")
+
+
+# --- speed ----------------------------------------------------------------------------------------------------------
+
+
+def fitted(found: dict[str, Any]) -> tuple[float, float]:
+    """Seconds a level and seconds a state, by least squares over the levels (the first two, which compile, left out)."""
+    levels = [x for x in found["spark"]["levels"] if x["level"] > 2]
+    states = np.array([found["levels"][x["level"] - 1] for x in levels], dtype=float)
+    seconds = np.array([x["seconds"] for x in levels])
+    (slope, level), *_ = np.linalg.lstsq(np.stack([states, np.ones_like(states)], axis=1), seconds, rcond=None)
+    return float(level), float(slope)
+
+
+def show_levels(found: dict[str, Any]) -> None:
+    print(
+        f"{'level':>6}{'states':>12}{'s':>8}{'expand s':>10}{'merge s':>9}{'skew':>6}{'read MB':>9}{'sent MB':>9}{'written MB':>12}"
+    )
+    for x in found["spark"]["levels"]:
+        sizes = (x[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written"))
+        read, sent, written = sizes
+        print(
+            f"{x['level']:6}{found['levels'][x['level'] - 1]:12,}{x['seconds']:8.2f}{x['expand_seconds']:10.2f}"
+            f"{x['merge_seconds']:9.2f}{x['skew']:6.2f}{read:9.1f}{sent:9.1f}{written:12.1f}"
+        )
+
+
+def row(name: str, value: float, digits: int = 2) -> None:
+    print(f"{name:36}{value:14,.{digits}f}   {TARGETS.get(name, '')}")
+
+
+def speed(large: bool, show: bool) -> None:
+    local, spark = check("3/3/3/2"), on_spark("3/3/3/2")
+    assert (local["levels"], local["actions"]) == (spark["levels"], spark["actions"])
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "plain.json"
+        watched([sys.executable, __file__, "plain", "3/3/3/2", "--json", str(report)])
+        plainest = json.loads(report.read_text())
+    assert plainest["levels"] == spark["levels"]
+    if show:
+        show_levels(spark)
+    row("3/3/3/2 local s", local["seconds"]["search"])
+    row("3/3/3/2 spark s", spark["seconds"]["search"])
+    row("3/3/3/2 plain s", plainest["seconds"])
+    row("session and compile s", spark["seconds"]["spark"] + spark["seconds"]["compile"])
+    row("plain / spark", plainest["seconds"] / spark["seconds"]["search"])
+    level, state = fitted(spark)
+    row("overhead s a level", level)
+    row("marginal us a state", 1e6 * state)
+    row("3/3/3/2 GB", spark["bytes"] / 1e9)
+    if large:
+        local, huge = check("3/3/3/3"), on_spark("3/3/3/3")
+        assert (local["levels"], local["actions"]) == (huge["levels"], huge["actions"])
+        if show:
+            show_levels(huge)
+        row("3/3/3/3 local s", local["seconds"]["search"])
+        row("3/3/3/3 s", huge["seconds"]["search"])
+        row("3/3/3/3 GB", huge["bytes"] / 1e9)
+        row("3/3/3/3 marginal us a state", 1e6 * fitted(huge)[1])
+        row("marginal, 3/3/3/3 over 3/3/3/2", fitted(huge)[1] / state)
+
+
+def threshold(bounds: str) -> None:
+    """Seconds of each level by the driver and by Spark: where the second line crosses the first is the threshold."""
+    driver = check(bounds, "--engine", "spark", "--master", MASTER, "--spark-threshold", str(10**12))
+    spark = on_spark(bounds)
+    print(f"{'level':>6}{'states':>12}{'driver s':>10}{'spark s':>10}")
+    for one, other in zip(driver["spark"]["levels"], spark["spark"]["levels"], strict=True):
+        states = driver["levels"][one["level"] - 1]
+        print(f"{one['level']:6}{states:12,}{one['seconds']:10.2f}{other['seconds']:10.2f}")
+
+
+# --- the plainest version -------------------------------------------------------------------------------------------
+
+
+def plain(bounds: str, report: str | None) -> None:
+    """Levels as Parquet; expand, drop duplicates, take away what any level before has."""
+    from checker.engines.spark import tasks
+    from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.search import sizes
+    from checker.engines.spark.session import Spark
+    from checker.kernel.compile import Kernel
+    from checker.library import load_model_class
+    from model.language.tracing import trace
+
+    loaded = load_model_class("kip-320")
+    system = trace(
+        loaded.cls(**dict(zip(NAMES, map(int, bounds.split("/")), strict=True))), loaded.chosen(("weak-isr",))
+    )
+    kernel = Kernel(system)
+    conf = {"spark.sql.adaptive.enabled": "true", "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+            "spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": "-Xss4m", "spark.driver.memory": "4g"}  # fmt: skip
+    spark = Spark(Cluster(master=MASTER, conf=conf))
+    session, work = spark.session, {"kernel": sizes(kernel, False)}
+    spark.send(work, kernel.text)
+    columns = [f"w{i}" for i in range(kernel.words)]
+
+    def expand(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        compiled = tasks.kernel_of(work)
+        for batch in batches:
+            states = np.stack([np.asarray(column) for column in batch.columns], axis=1).view(np.uint64)
+            for start in range(0, len(states), compiled.block):
+                found = compiled.expand(states[start : start + compiled.block], compiled.tally()).view(np.int64).copy()
+                yield pa.RecordBatch.from_arrays([pa.array(column) for column in found.T], columns)
+
+    folder, schema = Path(tempfile.mkdtemp()), ", ".join(f"{name} bigint" for name in columns)
+    begin, levels, names = time.perf_counter(), [], [str(folder / "1")]
+    first = kernel.layout.pack(system.initial).view(np.int64).tolist()
+    session.createDataFrame([tuple(r) for r in first], schema).write.parquet(names[0])
+    while count := session.read.parquet(names[-1]).count():
+        levels.append(count)
+        names.append(str(folder / str(len(names) + 1)))
+        found = session.read.parquet(names[-2]).mapInArrow(expand, schema).dropDuplicates()
+        found.join(session.read.parquet(*names[:-1]), columns, "left_anti").write.parquet(names[-1])
+    outcome = {"levels": levels, "distinct": sum(levels), "seconds": time.perf_counter() - begin}
+    shutil.rmtree(folder)
+    print(f"plain: {outcome['distinct']:,} states in {outcome['seconds']:.1f} s, {len(levels)} levels")
+    if report is not None:
+        Path(report).write_text(json.dumps(outcome))
+
+
+# --- kills ----------------------------------------------------------------------------------------------------------
+
+
+def kills(times: int, bounds: str, chance: random.Random) -> None:
+    """Drivers killed and gone on with, executors killed: every run ends with the exact result."""
+    wanted = check(bounds)
+    with tempfile.TemporaryDirectory() as folder:
+        done = drivers_killed(Path(folder), times - times // 4, bounds, wanted, chance)
+    for number in range(times // 4):
+        with tempfile.TemporaryDirectory() as folder:
+            executor_killed(Path(folder), bounds, wanted, chance)
+        print(f"executor killed {number + 1}: exact")
+    print(f"{done} drivers and {times // 4} executors killed, every result exact")
+
+
+def command_of(folder: Path, bounds: str, master: str) -> list[str]:
+    how = "--resume" if (folder / "dataset/dataset.json").exists() else "--checkpoint"
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings_of(bounds), "--quiet", "--engine"]
+    spark = ["spark", "--master", master, "--spark-threshold", "0", how, str(folder / "dataset")]
+    return [*command, *spark, "--invariant", "weak-isr", "--json", str(folder / "report.json")]
+
+
+def assert_exact(folder: Path, wanted: dict[str, Any]) -> None:
+    found = json.loads((folder / "report.json").read_text())
+    for name in ("verdict", "levels", "actions", "invariants", "generated", "out_degree", "bounds_hit", "vacuity"):
+        assert found[name] == wanted[name], name
+
+
+def drivers_killed(folder: Path, times: int, bounds: str, wanted: dict[str, Any], chance: random.Random) -> int:
+    """Kills after the next whole level or so, at a random moment; begins anew where there is nothing left to do."""
+    done = 0
+    while True:
+        with subprocess.Popen(command_of(folder, bounds, MASTER), cwd=ROOT) as process:
+            whole = len(list(folder.glob("dataset/manifests/level-*.json")))
+            while done < times and process.poll() is None:
+                if len(list(folder.glob("dataset/manifests/level-*.json"))) > whole + chance.randint(0, 2):
+                    break
+                time.sleep(0.01)
+            if done < times:
+                time.sleep(chance.random() * 0.5)
+                done += process.poll() is None
+                process.send_signal(signal.SIGKILL)
+                print(f"driver killed {done} after level {whole}", flush=True)
+        if (folder / "report.json").exists():
+            assert_exact(folder, wanted)
+            if done >= times:
+                return done
+            shutil.rmtree(folder / "dataset")
+            (folder / "report.json").unlink()
+
+
+def executor_killed(folder: Path, bounds: str, wanted: dict[str, Any], chance: random.Random) -> None:
+    wait, killed = chance.randint(2, 12), False
+    with subprocess.Popen(command_of(folder, bounds, CLUSTER), cwd=ROOT) as process:
+        while process.poll() is None:
+            whole = len(list(folder.glob("dataset/manifests/level-*.json")))
+            running = _executors(process.pid) if whole >= wait and not killed else []
+            if running:
+                time.sleep(chance.random() * 0.3)
+                os.kill(chance.choice(running), signal.SIGKILL)
+                killed = True
+            time.sleep(0.01)
+    assert killed
+    assert_exact(folder, wanted)
+
+
+def _executors(pid: int) -> list[int]:
+    found = []
+    for process in _children(pid):
+        try:
+            if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return sorted(found)
+
+
+# --- agreement ------------------------------------------------------------------------------------------------------
+
+
+def agreement(largest: int) -> None:
+    """Every scenario of at most so many states, for 1, 2 and 7 partitions: the whole result, traces included."""
+    from checker import check as checked
+    from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.session import Spark
+    from checker.scenarios.scenario import read
+
+    session, done = Spark(Cluster(master=MASTER)).session, 0
+    for path in sorted((ROOT / "counterexamples").glob("*/expected.json")):
+        if json.loads(path.read_text())["distinct"] > largest:
+            print(f"left out, too large: {path.parent.name}")
+            continue
+        scenario = read(path.parent, path.parent)
+        question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}
+        ask = partial(checked, scenario.specification(), scenario.settings, **question)
+        wanted = ask().to_json()
+        for owners in (1, 2, 7):
+            found = ask(engine="spark", spark=session, cluster=Cluster(threshold=0, partitions=owners)).to_json()
+            assert found["spark_levels"] == list(range(1, len(found["spark_levels"]) + 1))
+            for name in wanted.keys() - {"engine", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second"}:
+                assert found[name] == wanted[name], (scenario.name, owners, name)
+        done += 1
+        print(f"{scenario.name}: the same for 1, 2 and 7 partitions", flush=True)
+    print(f"{done} scenarios agree")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("speed")
+    one.add_argument("--large", action="store_true", help="also 64.7 million states: minutes, and 12 GB")
+    one.add_argument("--levels", action="store_true", help="bytes and seconds of every level")
+    one = commands.add_parser("plain")
+    one.add_argument("bounds")
+    one.add_argument("--json")
+    one = commands.add_parser("threshold")
+    one.add_argument("--bounds", default="3/3/3/2")
+    one = commands.add_parser("kills")
+    one.add_argument("--times", type=int, default=20)
+    one.add_argument("--bounds", default="3/2/2/1")
+    one.add_argument("--chance", type=int, default=1)
+    one = commands.add_parser("agreement")
+    one.add_argument("--largest", type=int, default=1_000_000)
+    given = parser.parse_args()
+    match given.command:
+        case "speed":
+            speed(given.large, given.levels)
+        case "plain":
+            plain(given.bounds, given.json)
+        case "threshold":
+            threshold(given.bounds)
+        case "kills":
+            kills(given.times, given.bounds, random.Random(given.chance))
+        case "agreement":
+            agreement(given.largest)
+
+
+if __name__ == "__main__":
+    main()
