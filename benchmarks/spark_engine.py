@@ -90,7 +90,7 @@ def on_spark(bounds: str) -> dict[str, Any]:
 
 
 def fitted(found: dict[str, Any]) -> tuple[float, float]:
-    """Seconds a level and seconds a state, by least squares over the levels (the first two, which compile, left out)."""
+    """Seconds a level and seconds a state, by least squares over the levels but the first two, which compile."""
     levels = [x for x in found["spark"]["levels"] if x["level"] > 2]
     states = np.array([found["levels"][x["level"] - 1] for x in levels], dtype=float)
     seconds = np.array([x["seconds"] for x in levels])
@@ -99,9 +99,8 @@ def fitted(found: dict[str, Any]) -> tuple[float, float]:
 
 
 def show_levels(found: dict[str, Any]) -> None:
-    print(
-        f"{'level':>6}{'states':>12}{'s':>8}{'expand s':>10}{'merge s':>9}{'skew':>6}{'read MB':>9}{'sent MB':>9}{'written MB':>12}"
-    )
+    heads = ("expand s", 10), ("merge s", 9), ("skew", 6), ("read MB", 9), ("sent MB", 9), ("written MB", 12)
+    print(f"{'level':>6}{'states':>12}{'s':>8}" + "".join(f"{head:>{width}}" for head, width in heads))
     for x in found["spark"]["levels"]:
         sizes = (x[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written"))
         read, sent, written = sizes
@@ -170,12 +169,12 @@ def plain(bounds: str, report: str | None) -> None:
     from model.language.tracing import trace
 
     loaded = load_model_class("kip-320")
-    system = trace(
-        loaded.cls(**dict(zip(NAMES, map(int, bounds.split("/")), strict=True))), loaded.chosen(("weak-isr",))
-    )
+    settings = dict(zip(NAMES, map(int, bounds.split("/")), strict=True))
+    system = trace(loaded.cls(**settings), loaded.chosen(("weak-isr",)))
     kernel = Kernel(system)
     conf = {"spark.sql.adaptive.enabled": "true", "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-            "spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": "-Xss4m", "spark.driver.memory": "4g"}  # fmt: skip
+            "spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": "-Xss4m",
+            "spark.driver.memory": "4g"}  # fmt: skip
     spark = Spark(Cluster(master=MASTER, conf=conf))
     session, work = spark.session, {"kernel": sizes(kernel, False)}
     spark.send(work, kernel.text)

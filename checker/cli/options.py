@@ -100,7 +100,8 @@ _CLUSTER: Final = (
 
 def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
     """What the options say, None for another engine; they are of no use to it."""
-    given = {name: value for name, value in options.items() if value not in (None, False, {})}
+    # 0 is a threshold, though it equals False.
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != {}}
     if engine != "spark":
         if given:
             words = ", ".join("--" + name.replace("_", "-") for name in sorted(given))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from checker.engines.interpreter import Interpreter
 from checker.engines.local.search import search
+from checker.engines.spark import levels as stored
 from checker.engines.spark import rows, tasks
 from checker.exploration import Exploration, Limits
 from checker.judging import Judge
@@ -25,6 +26,16 @@ from tests.kernel.test_local_search import TOYS
 from tests.spark.searching import StandIn, explored
 
 LIMITS = Limits(states=STATES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tasks_look_for_traces() -> Iterator[None]:
+    """However small a level is, its steps are looked for by tasks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored, "SMALL", 0)
+        yield
+
+
 OWNERS = st.sampled_from([1, 2, 3, 7])
 Question = tuple[bool, bool]
 

@@ -10,6 +10,7 @@ import pytest
 from checker import check
 from checker.engines.local.search import search
 from checker.engines.spark import files
+from checker.engines.spark import levels as stored
 from checker.engines.spark.cluster import Cluster
 from checker.exploration import Limits
 from checker.kernel.compile import Kernel
@@ -108,7 +109,9 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str) -> None:
+def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here Spark looks for the steps of traces too."""
+    monkeypatch.setattr(stored, "SMALL", 0)
     cls, code = ENDS[end]
     wanted = check(cls, deadlock=True)
     assert wanted.exit_code == code

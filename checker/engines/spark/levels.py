@@ -16,6 +16,9 @@ from checker.kernel.layout import Words
 from checker.kernel.verdicts import FAILED
 from model.language.system import TransitionSystem
 
+SMALL = 20_000
+"""Levels with at most so many states are always looked through in this process: a job takes longer."""
+
 
 class StoredLevels:
     """Packed states of committed levels; a large level is looked through by Spark, a small one here."""
@@ -84,7 +87,7 @@ class StoredLevels:
         """Sources, transitions and successors of the steps asked for."""
         stored = self._history[level - 1]
         work = {**self._work, "frontier": stored.files, "ask": ask}
-        if self._spark is not None and stored.distinct > self._threshold:
+        if self._spark is not None and stored.distinct > max(self._threshold, SMALL):
             answers = self._spark.scan({**work, "bounds": self._owners()}, self.kernel.text)
         else:
             answers = [tasks.scan(tasks.at_hand({**work, "bounds": rows.bounds(1)}, self.kernel.code), 0)]

@@ -1,0 +1,153 @@
+"""What the command line and Python say before anything runs: options, and tools that are missing."""
+
+from __future__ import annotations
+
+import json
+import stat
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.datasets.refusals import DatasetRefused, MissingTool
+from checker.datasets.storage import Storage
+from checker.engines.spark import requirements
+from checker.engines.spark.cluster import Cluster
+from tests.cli.running import counter, run
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--master", "local[1]"), "--master: only with --engine spark"),
+        (("--spark-threshold", "0"), "--spark-threshold: only with --engine spark"),
+        (("--transitions", "--engine", "reference"), "--transitions: only with --engine spark"),
+        (("--engine", "spark", "--checkpoint", "a", "--resume", "b"), "take one of them away"),
+        (("--engine", "spark", "--max-memory", "1GB"), "--max-memory is not for --engine spark"),
+        (("--engine", "spark", "--conf", "spark.x"), "'spark.x' is not NAME=VALUE"),
+        (("--engine", "spark", "--partitions", "0"), "0 is not in the range"),
+    ],
+)
+def test_options_that_do_not_fit(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
+    said = run("check", counter(tmp_path), *options)
+    assert said.code == 2
+    assert words in said.err
+
+
+def java(folder: Path, said: str) -> None:
+    program = folder / "bin/java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = run("check", counter(tmp_path), "--engine", "spark")
+    assert (said.code, said.err.count("\n")) == (153, 1)
+    assert "needs Java 17, which is not there; install a Java runtime (Debian and Ubuntu: apt install" in said.err
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21"])
+def test_a_java_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    java(tmp_path, f'openjdk version "{version}"')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(MissingTool, match=f"needs Java 17 or newer, not {version}; install"):
+        requirements.require()
+
+
+def test_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java(tmp_path, 'openjdk version "21.0.1" 2023-10-17')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert requirements.require()["java"] == "21.0.1"
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [(None, "needs pyspark 4.1 or newer, which is not installed; pip install 'isrcheck.spark.'"),
+     ("3.5.1", "needs pyspark 4.1 or newer, not 3.5.1; pip install")],
+)  # fmt: skip
+def test_a_package_that_is_missing_or_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, words: str
+) -> None:
+    def found(name: str) -> str:
+        if version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(requirements.metadata, "version", found)
+    said = run("check", counter(tmp_path), "--engine", "spark")
+    assert (said.code, said.err.count("\n")) == (153, 1)
+    with pytest.raises(MissingTool, match=words):
+        requirements.require()
+
+
+@pytest.mark.needs("java")
+def test_a_master_elsewhere_needs_a_folder_that_is_shared(tmp_path: Path) -> None:
+    said = run("check", counter(tmp_path), "--engine", "spark", "--master", "spark://nowhere:7077")
+    assert (said.code, said.err.count("\n")) == (153, 1)
+    assert "the states need a folder that driver and executors share; name it with --checkpoint" in said.err
+
+
+@pytest.mark.needs("java")
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/mine.txt").write_text("mine")
+    said = run("check", counter(tmp_path), "--engine", "spark", "--checkpoint", str(tmp_path / "x"))
+    assert (said.code, said.err.count("\n")) == (153, 1)
+    assert "is not empty; name a new folder for the dataset" in said.err
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.needs("java")
+def test_a_connect_session_is_refused() -> None:
+    class SparkSession:
+        """As that of `pyspark.sql.connect`, by its module."""
+
+    SparkSession.__module__ = "pyspark.sql.connect.session"
+    with pytest.raises(DatasetRefused, match="Spark Connect session has no context"):
+        check("kip-101", {"replicas": 2}, engine="spark", spark=SparkSession(), cluster=Cluster(threshold=0))
+
+
+@pytest.mark.needs("java")
+def test_small_checks_need_no_session(tmp_path: Path) -> None:
+    result = check("kip-101", {"replicas": 2}, engine="spark", cluster=Cluster(master="local[1]"))
+    assert (result.exit_code, result.extra["spark_levels"]) == (12, [])
+    assert result.extra["spark"]["versions"].keys() == {"pyspark", "pandas", "pyarrow", "java"}
+
+
+class ObjectStore:
+    """The file system of a folder that says it is an object store: it moves files, not folders."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.type_name = inner, "s3"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def move(self, source: str, to: str) -> None:
+        assert Path(source).is_file()
+        self._inner.move(source, to)
+
+
+def test_in_an_object_store_a_folder_is_moved_file_by_file(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    storage.filesystem = ObjectStore(storage.filesystem)
+    storage.make("staging")
+    for name in ("a", "b"):
+        storage.write(f"staging/{name}", name.encode())
+    storage.move("staging", "states")
+    assert [(name, storage.read(f"states/{name}")) for name in storage.names("states")] == [("a", b"a"), ("b", b"b")]
+    assert storage.names("staging") == []
+
+
+@pytest.mark.needs("java")
+@pytest.mark.xdist_group("spark")
+def test_a_threshold_of_0_on_the_command_line_gives_every_level_to_spark(tmp_path: Path, session: Any) -> None:
+    report = tmp_path / "report.json"
+    said = run("check", counter(tmp_path), "--engine", "spark", "--spark-threshold", "0", "--json", report)
+    data = json.loads(report.read_text())
+    assert (said.code, data["spark_levels"], data["spark"]["threshold"]) == (0, [1, 2, 3, 4], 0)
