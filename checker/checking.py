@@ -80,6 +80,7 @@ def check(
             tell("counterexample")
             judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
+            result.workers = int(found.extra.get("spark", {}).get("cores", 1))
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
@@ -26,6 +27,10 @@ from checker.datasets.storage import Storage
 
 FORMAT: Final = 1
 HEADER: Final = "dataset.json"
+ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
+"""What a manifest says of a file of states; `hashes` are the first and the last one, `owner` is who wrote it."""
+STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
+TRANSITIONS: Final = re.compile(r"transitions/level=\d{5}/[0-9a-z-]+\.parquet")
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,7 @@ class Dataset:
             level = Level(**data)
             whole = level.number == len(self.levels) + 1 and chained == self._last
             sizes = sum(entry["rows"] for entry in level.files) == level.distinct
+            _require_entries(level)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DatasetRefused(f"{self.root}/{name} is damaged: {' '.join(str(error).split())}") from None
         if not whole or not sizes:
@@ -185,6 +191,16 @@ class Dataset:
         for entry in before:
             if entry["path"] not in used and entry["path"].startswith("runs/"):
                 storage.remove(entry["path"])
+
+
+def _require_entries(level: Level) -> None:
+    """`ValueError` where a file is not described as it should be, or does not lie where it should."""
+    for entry in (*level.files, *level.runs):
+        if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
+            raise ValueError(f"{str(entry)[:200]} describes no file of states")
+    for entry in level.transitions:
+        if set(entry) != {"path", "rows"} or not TRANSITIONS.fullmatch(entry["path"]):
+            raise ValueError(f"{str(entry)[:200]} describes no file of transitions")
 
 
 def folder_of(number: int) -> str:

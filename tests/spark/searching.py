@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from checker.datasets.dataset import Dataset
 from checker.datasets.header import header_of
-from checker.engines.spark import tasks
+from checker.engines.spark import kernels, steps, tasks
 from checker.engines.spark.cluster import Cluster
 from checker.engines.spark.levels import StoredLevels
 from checker.engines.spark.search import Search
@@ -29,7 +29,7 @@ class StandIn:
         self.context = SimpleNamespace(master="stand-in")
         self.levels = 0
 
-    def level(self, work: tasks.Work, text: str, wait: Any) -> list[str]:
+    def level(self, work: kernels.Work, text: str, wait: Any) -> list[str]:
         self.levels += 1
         owners, mapped = list(range(len(work["bounds"]) - 1)), []
         self.random.shuffle(owners)
@@ -47,9 +47,9 @@ class StandIn:
             answers += self._attempts(tasks.merging(work), [batch(columns)])
         return [row["report"] for part in answers for row in part.to_pylist()]
 
-    def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
+    def scan(self, work: kernels.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
         owners = [batch({"id": [owner]}) for owner in range(len(work["bounds"]) - 1)]
-        rows = (row for part in tasks.scanning(work)(owners) for row in part.to_pylist())
+        rows = (row for part in steps.scanning(work)(owners) for row in part.to_pylist())
         return [(row["sources"], row["transitions"], row["targets"]) for row in rows]
 
     def _attempts(self, function: Any, given: list[Any]) -> list[Any]:

@@ -202,6 +202,9 @@ def test_another_version(dataset: Path) -> None:
         lambda text: text.replace('"rejected"', '"refused"'),
         lambda text: text.replace('"rows"', '"lines"'),
         lambda text: text.replace('"files": [', '"files": 7, "was": ['),
+        lambda text: text.replace("states/level=00003/part", "states/level=00003/../../part"),
+        lambda text: text.replace('"path": "states/', '"path": "/states/'),
+        lambda text: text.replace('"owner"', '"of"'),
     ],
 )
 def test_a_damaged_manifest(dataset: Path, change: Callable[[str], str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from checker.datasets.common import Common
 from checker.datasets.dataset import Dataset
 from checker.datasets.refusals import DatasetRefused
-from checker.engines.spark import queries, rows, tasks
+from checker.engines.spark import kernels, queries, rows
 from checker.engines.spark.levels import StoredLevels
 from checker.engines.spark.search import sizes
 from checker.engines.spark.session import Spark
@@ -101,7 +101,7 @@ def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kern
     """The levels of a dataset, for traces."""
     if not dataset.levels:
         raise DatasetRefused(f"{dataset.root} has no whole level yet; go on with --resume")
-    work: tasks.Work = {"root": dataset.root, "kernel": sizes(kernel, bool(system.constraints))}
+    work: kernels.Work = {"root": dataset.root, "kernel": sizes(kernel, bool(system.constraints))}
     cluster = spark.cluster
     return StoredLevels(
         system, kernel, dataset.levels, spark, work, lambda: rows.bounds(spark.cores), cluster.threshold

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from checker.datasets.dataset import Level
-from checker.engines.spark import rows, tasks
+from checker.engines.spark import kernels, rows, steps
 from checker.engines.spark.session import Spark
 from checker.exploration import Edges
 from checker.kernel.compile import Integers, Kernel
@@ -24,7 +24,7 @@ class StoredLevels:
     """Packed states of committed levels; a large level is looked through by Spark, a small one here."""
 
     def __init__(
-        self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work: tasks.Work,
+        self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work: kernels.Work,
         owners: Callable[[], list[int]], threshold: int,
     ) -> None:  # fmt: skip
         self.system, self.kernel, self._history, self._spark = system, kernel, history, spark
@@ -62,8 +62,8 @@ class StoredLevels:
     def level_states(self, level: int) -> Words:
         """All states of a level, read into this process."""
         work = {**self._work, "frontier": self._history[level - 1].files, "bounds": rows.bounds(1)}
-        tasks.at_hand(work, self.kernel.code)
-        parts = [states for states, _ in tasks.blocks(work, tasks.kernel_of(work), 0)]
+        kernels.at_hand(work, self.kernel.code)
+        parts = [states for states, _ in steps.blocks(work, kernels.kernel_of(work), 0)]
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     # --- where evaluation failed first ------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class StoredLevels:
         if self._spark is not None and stored.distinct > max(self._threshold, SMALL):
             answers = self._spark.scan({**work, "bounds": self._owners()}, self.kernel.text)
         else:
-            answers = [tasks.scan(tasks.at_hand({**work, "bounds": rows.bounds(1)}, self.kernel.code), 0)]
+            answers = [steps.scan(kernels.at_hand({**work, "bounds": rows.bounds(1)}, self.kernel.code), 0)]
         sources, transitions, targets = (b"".join(column) for column in zip(*answers, strict=True))
         return self._rows(sources), np.frombuffer(transitions, dtype=np.int64), self._rows(targets)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checker.engines.spark import files, tasks
+from checker.engines.spark import files, kernels
 
 Array = Any
 Query = dict[str, Any]
@@ -57,7 +57,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """(level, degree, states): how many states have so many enabled instances."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        kernel = tasks.kernel_of(query)
+        kernel = kernels.kernel_of(query)
         for level, slab in each_file(query, batches):
             for start in range(0, len(slab), kernel.block):
                 states = slab[start : start + kernel.block]

@@ -10,7 +10,6 @@ import json
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,8 +17,9 @@ import numpy as np
 from checker.datasets.dataset import Dataset, Level, folder_of
 from checker.datasets.header import header_of, require_same
 from checker.datasets.tables import write_tables
-from checker.engines.spark import files, rows, tasks
+from checker.engines.spark import files, kernels, rows, tasks
 from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.found import Found, any_of, cost_of, found_by, words_of
 from checker.engines.spark.levels import StoredLevels
 from checker.engines.spark.session import Spark
 from checker.exploration import Exploration, Limits, Progress, Report, Stop
@@ -72,24 +72,6 @@ class _Stopped(Exception):
         self.reason: Stop = reason
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The reports of the owners of a level that is not committed yet, in the order of the owners."""
-
-    expanded: list[dict[str, Any]]
-    merged: list[dict[str, Any]]
-    seconds: float
-
-    def total(self, key: str, where: str = "merged") -> int:
-        return sum(report[key] for report in getattr(self, where))
-
-    @property
-    def tally(self) -> list[int]:
-        tallies = [report["tally"] for report in self.expanded]
-        least, greatest = min(t[tasks.LEAST] for t in tallies), max(t[tasks.GREATEST] for t in tallies)
-        return [least, greatest, *(sum(column) for column in list(zip(*tallies, strict=True))[tasks.FAILURES :])]
-
-
 class Search:
     """A search that fills, or goes through, a dataset."""
 
@@ -101,7 +83,7 @@ class Search:
         self.limits, self._report, self._began = limits, report, began
         self.history: list[Level] = []
         self._owners: list[int] | None = None
-        self.work: tasks.Work = {
+        self.work: kernels.Work = {
             "root": dataset.root,
             "kernel": sizes(kernel, bool(system.constraints)),
             "transitions": cluster.transitions,
@@ -159,31 +141,31 @@ class Search:
         """Expands the last level; the next one, committed."""
         staging = self.dataset.staging(number + 1)
         found, by = self._expanded(self._work(number, staging))
-        if found.tally[tasks.FAILURES]:
+        if found.tally[kernels.FAILURES]:
             answer.error = number, *self.levels.failing_instance(number)
             raise _Stopped("error")
         return self._committed(number + 1, found, staging, by)
 
-    def _work(self, number: int, staging: str) -> tasks.Work:
+    def _work(self, number: int, staging: str) -> kernels.Work:
         last = self.history[-1] if self.history else None
         frontier, known = (last.files, last.runs) if last else ([], [])
         return {**self.work, "staging": staging, "frontier": frontier, "known": known, "level": number}
 
-    def _expanded(self, work: tasks.Work) -> tuple[_Found, str]:
+    def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         begin = time.perf_counter()
         if self.history[-1].distinct > self.cluster.threshold:
             answers = self.spark.level({**work, "bounds": self.owners()}, self.kernel.text, self._wait)
             reports = [json.loads(text) for text in answers]
             by = "spark"
         else:
-            work, payloads, reports = tasks.at_hand({**work, "bounds": EVERYTHING}, self.kernel.code), [], []
+            work, payloads, reports = kernels.at_hand({**work, "bounds": EVERYTHING}, self.kernel.code), [], []
             for _, data, report in tasks.expand(work, 0):
                 payloads += [data] if data else []
                 reports += [json.loads(report)] if report else []
                 self._wait()
             reports = [{"expand": reports, "merge": tasks.merge(work, 0, payloads)}]
             by = "driver"
-        return _found(reports, time.perf_counter() - begin), by
+        return found_by(reports, time.perf_counter() - begin), by
 
     def _initial(self) -> Level:
         packed = self.kernel.layout.pack(self.system.initial)
@@ -191,14 +173,15 @@ class Search:
         outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
         staging = self.dataset.staging(1)
         report = {
-            "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0, "seconds": 0.0,
-            "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
+            "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0,
+            "seconds": 0.0, "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
-        work = tasks.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
+        work = kernels.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
         merged = tasks.merge(work, 0, [packed[~outside].tobytes()])
-        return self._committed(1, _found([{"expand": [report], "merge": merged}], merged["seconds"]), staging, "driver")
+        found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])
+        return self._committed(1, found, staging, "driver")
 
-    def _committed(self, number: int, found: _Found, staging: str, by: str) -> Level:
+    def _committed(self, number: int, found: Found, staging: str, by: str) -> Level:
         tally, before = found.tally, self.history[-1].runs if self.history else []
         parts = [
             {"path": f"states/{folder_of(number)}/{part.pop('name')}", **part}
@@ -215,16 +198,16 @@ class Search:
         level = Level(
             number=number,
             distinct=found.total("distinct"),
-            generated=tally[tasks.ACTIONS :] if number > 1 else None,
+            generated=tally[kernels.ACTIONS :] if number > 1 else None,
             degrees=tally[:2] if number > 1 else None,
             rejected=found.total("rejected", "expanded"),
-            outside=_or(report["outside"] for report in found.expanded),
+            outside=any_of(report["outside"] for report in found.expanded),
             counts=[sum(column) for column in zip(*(report["counts"] for report in found.merged), strict=True)],
             files=parts,
             transitions=steps,
             runs=[*(e for e in before if e["path"] not in replaced), *(m["entry"] for m in mergers), *parts],
             by=by,
-            cost=_cost(found),
+            cost=cost_of(found),
         )
         self.dataset.commit(level, staging)
         return level
@@ -255,7 +238,7 @@ class Search:
             expanded=0,
             memory=sum(entry["bytes"] for entry in last.runs),
             seconds=time.perf_counter() - self._began,
-            note=_words(last),
+            note=words_of(last),
         )
 
     # --- the answer -------------------------------------------------------------------------------------------------
@@ -281,6 +264,7 @@ class Search:
             "spark_levels": [level.number - 1 for level in self.history if level.by == "spark"],
             "spark": {
                 "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master,
+                "cores": self.spark.cores if self.spark.begun else 1,
                 "partitions": len(self._owners) - 1 if self._owners else self.cluster.partitions,
                 "threshold": self.cluster.threshold,
                 "versions": self.spark.versions,
@@ -301,41 +285,3 @@ def sizes(kernel: Kernel, constrained: bool) -> dict[str, Any]:
         "verdict_bits": len(kernel.verdicts.bits),
         "constrained": constrained,
     }
-
-
-def _found(reports: list[dict[str, Any]], seconds: float) -> _Found:
-    reports.sort(key=lambda report: int(report["merge"]["owner"]))
-    return _Found([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
-
-
-def _or(numbers: Any) -> int:
-    result = 0
-    for number in numbers:
-        result |= number
-    return result
-
-
-def _cost(found: _Found) -> dict[str, Any]:
-    """Seconds and bytes of a level; *skew* is the longest task of a stage over the mean one."""
-    expand, merge = ([report["seconds"] for report in stage] for stage in (found.expanded, found.merged))
-    return {
-        "seconds": round(found.seconds, 4),
-        "expand_seconds": round(sum(expand), 4),
-        "merge_seconds": round(sum(merge), 4),
-        "skew": round(max(max(t) * len(t) / max(sum(t), 1e-9) for t in (expand, merge)), 3),
-        "bytes_read": found.total("read", "expanded") + found.total("read"),
-        "bytes_exchanged": found.total("sent", "expanded"),
-        "bytes_written": found.total("written"),
-    }
-
-
-def _words(level: Level) -> str:
-    """Where and how fast the last level was built."""
-    if not level.cost:
-        return ""
-    megabytes = {name: level.cost[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written")}
-    moved = ", ".join(f"{size:.1f} MB {name}" for name, size in megabytes.items())
-    stages = f"expand {level.cost['expand_seconds']:.2f} s, merge {level.cost['merge_seconds']:.2f} s"
-    return (
-        f"last level by {level.by} in {level.cost['seconds']:.2f} s ({stages}, skew {level.cost['skew']:.1f}, {moved})"
-    )

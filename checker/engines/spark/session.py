@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checker.datasets.refusals import ClusterFailed, DatasetRefused
-from checker.engines.spark import files, queries, requirements, rows, tasks
+from checker.engines.spark import files, kernels, queries, requirements, rows, steps, tasks
 from checker.engines.spark.cluster import Cluster
 from checker.kernel import native
 
@@ -37,7 +37,7 @@ SQL_CONF: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-SHIPPED: Final = (native, rows, files, tasks, queries)
+SHIPPED: Final = (native, rows, files, kernels, steps, tasks, queries)
 """The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 SCANNED: Final = "sources binary, transitions binary, targets binary"
@@ -70,7 +70,7 @@ class Spark:
     def begun(self) -> bool:
         return "session" in self.__dict__
 
-    def level(self, work: tasks.Work, text: str, wait: Callable[[], None]) -> list[str]:
+    def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
         """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
         self.send(work, text)
         owners = len(work["bounds"]) - 1
@@ -78,11 +78,11 @@ class Spark:
         merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
         return [row[0] for row in self.run(merged.collect, wait)]
 
-    def scan(self, work: tasks.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
+    def scan(self, work: kernels.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
         """What the owners find in a level."""
         self.send(work, text)
         owners = len(work["bounds"]) - 1
-        scanned = self.session.range(0, owners, 1, owners).mapInArrow(tasks.scanning(work), SCANNED)
+        scanned = self.session.range(0, owners, 1, owners).mapInArrow(steps.scanning(work), SCANNED)
         found = self.run(scanned.collect, lambda: None)
         return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
 
@@ -94,7 +94,7 @@ class Spark:
     def rows(self, table: Any) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None)]
 
-    def send(self, work: tasks.Work, text: str) -> None:
+    def send(self, work: kernels.Work, text: str) -> None:
         """Sends the text of the kernel to every executor, once."""
         name = work["kernel"]["file"]
         if name not in self._files:

@@ -1,0 +1,98 @@
+"""The compiled kernel in a Python process of an executor, or of the driver: compiled once, kept between tasks."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from checker.kernel import native
+
+Array = Any
+Work = dict[str, Any]
+BLOCK_ROWS = 1 << 19
+"""Room for the successors of one call of the kernel."""
+MOST_KERNELS = 4
+LARGEST = np.iinfo(np.int64).max
+LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
+"""Positions in a tally, as `checker.kernel.llvm` has them."""
+
+
+def kept() -> dict[str, Any]:
+    """What a Python process keeps between tasks: functions that are sent by value have no module of their own."""
+    module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
+    kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})
+    return kernels
+
+
+class Kernel:
+    """The compiled functions for arrays, with the sizes that a work gives."""
+
+    def __init__(self, work: Work, code: Any) -> None:
+        self.code, self.sizes = code, dict(work["kernel"])
+        self.words, self.transitions = self.sizes["words"], max(self.sizes["transitions"], 1)
+        self.block = max(8, BLOCK_ROWS // self.transitions)
+        room = self.block * self.transitions + 8
+        self.room = np.empty((room, self.words), dtype=np.uint64)
+        self.source, self.transition = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+
+    def tally(self) -> Array:
+        tally = np.zeros(ACTIONS + self.sizes["actions"], dtype=np.int64)
+        tally[LEAST] = LARGEST
+        return tally
+
+    def expand(self, states: Array, tally: Array, traced: bool = False) -> Array:
+        """The successors of at most `block` states, in a buffer that the next call overwrites."""
+        states = np.ascontiguousarray(states)
+        traces = (self.source.ctypes.data, self.transition.ctypes.data) if traced else (0, 0)
+        arguments = (states.ctypes.data, len(states), self.room.ctypes.data, *traces, tally.ctypes.data)
+        return self.room[: self.code.calls["expand"](*arguments)]
+
+    def failures(self, states: Array) -> tuple[Array, Array]:
+        states = np.ascontiguousarray(states)
+        arguments = (states.ctypes.data, len(states), self.source.ctypes.data, self.transition.ctypes.data)
+        count = self.code.calls["failures"](*arguments)
+        return self.source[:count], self.transition[:count]
+
+    def hashes(self, states: Array) -> Array:
+        states, out = np.ascontiguousarray(states), np.empty(len(states), dtype=np.uint64)
+        self.code.calls["hashes"](states.ctypes.data, len(states), out.ctypes.data)
+        return out
+
+    def judge(self, states: Array) -> Array:
+        """The verdict bits of each state: shape (states, words of a verdict)."""
+        states, out = np.ascontiguousarray(states), np.empty((len(states), self.sizes["verdict_words"]), np.uint64)
+        self.code.calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
+        return out
+
+
+def keep(work: Work, code: Any) -> None:
+    """Makes compiled code the kernel of a work; of others only the last few stay."""
+    kernels = kept()
+    while len(kernels) >= MOST_KERNELS:
+        del kernels[next(iter(kernels))]
+    kernels[work["kernel"]["digest"]] = Kernel(work, code)
+
+
+def at_hand(work: Work, code: Any) -> Work:
+    """The work, to be done by this process, which has the compiled code already."""
+    if work["kernel"]["digest"] not in kept():
+        keep(work, code)
+    return work
+
+
+def kernel_of(work: Work) -> Kernel:
+    """The kernel of a work: compiled once in every Python process."""
+    digest = work["kernel"]["digest"]
+    if digest not in kept():
+        from pyspark import SparkFiles
+
+        with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
+            keep(work, native.Code(text.read()))
+        # PySpark collects garbage after every task: 50 ms through what was loaded once and stays.
+        gc.freeze()
+    kernel: Kernel = kept()[digest]
+    return kernel
