@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 Array = Any
 Hash = Callable[[Array], Array]
-GROUP = 1 << 16
+GROUP = 1 << 14
 """States in a row group: what is read at least."""
-SLAB = 16
+SLAB = 64
 """Row groups read at once."""
 FIRSTS = b"isrcheck.first-hashes"
 

@@ -45,8 +45,9 @@ def search(
     dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, leaving)
     run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
     answer = run.explore(keep_going, deadlock)
+    searched = time.perf_counter() - compiled - spark.seconds
     answer.seconds = {
-        "spark": started - began, "compile": compiled - started, "search": time.perf_counter() - compiled
+        "spark": started - began + spark.seconds, "compile": compiled - started, "search": searched
     }  # fmt: skip
     return answer, run.levels
 
@@ -152,8 +153,11 @@ class Search:
         return {**self.work, "staging": staging, "frontier": frontier, "known": known, "level": number}
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
+        large = self.history[-1].distinct > self.cluster.threshold
+        # The session begins here where it has not begun yet: that is no part of a level.
+        _ = self.spark.context if large else None
         begin = time.perf_counter()
-        if self.history[-1].distinct > self.cluster.threshold:
+        if large:
             answers = self.spark.level({**work, "bounds": self.owners()}, self.kernel.text, self._wait)
             reports = [json.loads(text) for text in answers]
             by = "spark"

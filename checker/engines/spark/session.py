@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,17 +47,24 @@ LOOK: Final = 0.1
 
 
 class Spark:
-    """A session, begun when it is first needed, and what this project does with it; `versions` is what it runs on."""
+    """A session, begun when it is first needed, and what this project does with it; `versions` is what it runs on.
+
+    `seconds` is how long the session took to begin.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self.versions = requirements.require()
         self.cluster = cluster
+        self.seconds = 0.0
         self._files: set[str] = set()
 
     @cached_property
     def session(self) -> Any:
+        begin = time.perf_counter()
         _ship()
-        return _session(self.cluster)
+        session = _session(self.cluster)
+        self.seconds = time.perf_counter() - begin
+        return session
 
     @cached_property
     def context(self) -> Any:
