@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checker import check
+from checker.datasets.dataset import manifest_name
 from checker.engines.local.search import search
 from checker.engines.spark import files
 from checker.engines.spark import levels as stored
@@ -116,3 +123,33 @@ def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, mon
     wanted = check(cls, deadlock=True)
     assert wanted.exit_code == code
     assert on_spark(session, tmp_path / "x", 2, cls, deadlock=True) == essence(wanted)
+
+
+def test_seconds_run_out_while_spark_works(session: Any) -> None:
+    settings = settings_of("3/2/2/1", *KAFKA_NAMES)
+    cluster = Cluster(threshold=0, partitions=2)
+    result = check("kip-320", settings, engine="spark", spark=session, cluster=cluster, limits=Limits(seconds=1.5))
+    assert (result.verdict, result.exit_code, result.reason) == (
+        "incomplete",
+        152,
+        "1.5 seconds passed (--max-seconds)",
+    )
+    whole = check("kip-320", settings)
+    assert result.levels == whole.levels[: result.depth]
+    assert {f.checked_depth for f in result.findings.values()} == {result.depth}
+
+
+def test_an_interruption_keeps_the_whole_levels(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", "--engine", "spark", "--spark-threshold", "0"]
+    options = ["--master", "local[1]", "--checkpoint", str(tmp_path / "x"), "--json", str(report), "--quiet"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([*command, *options], env=environment, stdout=subprocess.DEVNULL) as process:
+        while not (tmp_path / "x" / manifest_name(5)).exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+    found = json.loads(report.read_text())
+    assert (process.returncode, found["verdict"], found["reason"]) == (130, "incomplete", "interrupted")
+    assert found["levels"] == check("kip-320").levels[: found["depth"]]
+    assert found["depth"] >= 5
