@@ -160,7 +160,7 @@ def threshold(bounds: str) -> None:
 
 def plain(bounds: str, report: str | None) -> None:
     """Levels as Parquet; expand, drop duplicates, take away what any level before has."""
-    from checker.engines.spark import tasks
+    from checker.engines.spark import kernels
     from checker.engines.spark.cluster import Cluster
     from checker.engines.spark.search import sizes
     from checker.engines.spark.session import Spark
@@ -183,7 +183,7 @@ def plain(bounds: str, report: str | None) -> None:
     def expand(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        compiled = tasks.kernel_of(work)
+        compiled = kernels.kernel_of(work)
         for batch in batches:
             states = np.stack([np.asarray(column) for column in batch.columns], axis=1).view(np.uint64)
             for start in range(0, len(states), compiled.block):

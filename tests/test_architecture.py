@@ -17,6 +17,8 @@ HOMES = {
     "numba": ("checker/engines/local",),
     "llvmlite": ("checker/kernel", "checker/engines/local"),
     "pyspark": ("checker/engines/spark",),
+    "py4j": ("checker/engines/spark",),
+    "pyarrow": ("checker/engines/spark", "checker/datasets"),
     "z3": ("checker/engines/symbolic",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
@@ -67,6 +69,19 @@ def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
     assert not [n for n in names if under(n, "model.language.symbolic") or under(n, "model.language.expressions")]
 
 
+SENT_FROM_SPARK = ("files", "kernels", "queries", "rows", "steps", "tasks")
+SENT = ("checker/kernel/native.py", *(f"checker/engines/spark/{name}.py" for name in SENT_FROM_SPARK))
+EXECUTORS_HAVE = {*sys.stdlib_module_names, "llvmlite", "numpy", "pyarrow", "pyspark"}
+
+
+@pytest.mark.parametrize("path", SENT)
+def test_what_executors_run_needs_nothing_of_this_project_but_what_is_sent(path: str) -> None:
+    sent = {name.removesuffix(".py").replace("/", ".") for name in SENT}
+    for name in imported(ROOT / path):
+        ours = any(under(name, module) for module in sent)
+        assert ours or name.partition(".")[0] in EXECUTORS_HAVE, f"{path} must not import {name}"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
     calls = {
@@ -79,7 +94,7 @@ def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
 
 
 def test_help_and_lists_load_no_engine() -> None:
-    heavy = "numba", "llvmlite", "pyspark", "z3", "numpy", "rich"
+    heavy = "numba", "llvmlite", "pyspark", "pyarrow", "z3", "numpy", "rich"
     code = f"""
 import sys
 from checker.cli import main
