@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -80,18 +82,25 @@ class Spark:
 
     def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
         """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
-        self.send(work, text)
-        owners = len(work["bounds"]) - 1
-        expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
-        merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
-        return [row[0] for row in self.run(merged.collect, wait)]
+
+        def job() -> Any:
+            self.send(work, text)
+            owners = len(work["bounds"]) - 1
+            expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
+            merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
+            return merged.collect()
+
+        return [row[0] for row in self.run(job, wait)]
 
     def scan(self, work: kernels.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
         """What the owners find in a level."""
-        self.send(work, text)
-        owners = len(work["bounds"]) - 1
-        scanned = self.session.range(0, owners, 1, owners).mapInArrow(steps.scanning(work), SCANNED)
-        found = self.run(scanned.collect, lambda: None)
+
+        def job() -> Any:
+            self.send(work, text)
+            owners = len(work["bounds"]) - 1
+            return self.session.range(0, owners, 1, owners).mapInArrow(steps.scanning(work), SCANNED).collect()
+
+        found = self.run(job, lambda: None)
         return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
 
     def over(self, count: int, function: Any, schema: str) -> Any:
@@ -113,7 +122,10 @@ class Spark:
             self._files.add(name)
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None]) -> Any:
-        """The answer of a job; `wait` is called now and then and may end it by raising."""
+        """The answer of a job; `wait` is called now and then and may end it by raising.
+
+        All of the job is done in another thread: Java's end of a call that an interruption cuts in two is lost.
+        """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
@@ -131,7 +143,8 @@ class Spark:
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                self.context.cancelJobGroup(group)
+                with suppress(Exception):
+                    self.context.cancelJobGroup(group)
                 raise
 
 
@@ -200,9 +213,15 @@ def _session(cluster: Cluster) -> Any:
 def _started(builder: Any) -> Any:
     from pyspark.errors import PySparkException
 
+    # PySpark's own handler of interruptions talks to Java in the middle of whatever is going on; here it is not needed.
+    mine = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
     try:
         with _quietly():
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        if mine and handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        return session
     except PySparkException as error:
         said = " ".join(str(error).split())[:300]
         raise ClusterFailed(f"Spark does not start: {said}; ISRCHECK_DEBUG=1 shows what Java says") from error
