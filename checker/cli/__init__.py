@@ -9,7 +9,7 @@ import click
 
 from checker.cli.failures import reporting_failures
 
-COMMANDS: Final = ("models", "check", "replay", "scenarios", "regress")
+COMMANDS: Final = ("models", "check", "replay", "scenarios", "regress", "export", "crosscheck")
 
 
 class Commands(click.Group):
