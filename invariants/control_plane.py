@@ -46,8 +46,8 @@ def same_version_same_isr(m: Any, s: Any) -> Any:
 
 @invariant
 @needs("replica", "state")
-def leader_waits_for_the_whole_isr(m: Any, s: Any) -> Any:
-    """A legitimate leader commits only what every member of ZooKeeper's ISR has: its own ISR lacks none of them."""
+def quorum_is_superset_of_isr(m: Any, s: Any) -> Any:
+    """The replicas for which a legitimate leader waits before it commits include every member of the ISR."""
     return for_all(
         lambda p, leader: m.quorum_isr(s, p, leader) >= s.state[p].isr,
         where=lambda p, leader: m.is_legitimate(s, p, leader),

@@ -87,7 +87,7 @@ REPLY = {"truncation": "kip-320", "isr_at_start": 1, "lost_replies": 1, "read_ba
 UNCONDITIONAL = {"truncation": "kip-320", "isr_write": "unconditional", "expiries": 2, "max_version": 6}
 BY_SETTINGS = {
     "one-record-per-offset-and-epoch": LOSSY,
-    "leader-waits-for-the-whole-isr": REPLY,
+    "quorum-is-superset-of-isr": REPLY,
     "no-epoch-from-the-future": UNCONDITIONAL,
     "one-leader-per-epoch": UNCONDITIONAL,
     "latest-epoch-is-led-by-its-leader": UNCONDITIONAL,
