@@ -22,6 +22,30 @@ def isr_is_never_empty(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("state", "live", "seen_live")
+def leader_is_live(m: Any, s: Any) -> Any:
+    """A controller that has seen which brokers are live names none as leader that is not."""
+    return for_all(
+        lambda c, p: s.state[p].leader.is_none | s.live.has(s.state[p].leader),
+        where=lambda c, p: m.acting(s, c) & m.has_path(s, p) & (s.seen_live[c][p] == s.live),
+        c=m.controllers,
+        p=m.all_partitions,
+    )
+
+
+@invariant
+@needs("state", "live", "seen_live")
+def fenced_or_stopping_broker_is_not_added(m: Any, s: Any) -> Any:
+    """While a partition has a leader, no broker is in its ISR that a controller has seen to be fenced or stopping."""
+    return for_all(
+        lambda c, p: s.state[p].isr <= s.live,
+        where=lambda c, p: m.acting(s, c) & (s.seen_live[c][p] == s.live) & ~s.state[p].leader.is_none,
+        c=m.controllers,
+        p=m.all_partitions,
+    )
+
+
+@invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
     """No broker knows a zkVersion that ZooKeeper does not have yet."""
