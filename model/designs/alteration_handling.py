@@ -1,48 +1,34 @@
-"""How a controller handles AlterIsr, and how a leader hears of an ISR that it did not ask for.
+"""How a controller handles AlterIsr.
 
-Two kinds of controllers were built. The *ZooKeeper* controller answers a leader by response alone; what it decides
-itself takes a new leader epoch. The *KRaft* controller writes a metadata log that every broker reads, so that a leader
-also hears of each new ISR by a command in its own leader epoch; there only a new leader takes a new one. The text of
-KIP-497 is a third way (`answer`): the controller says at once that it has the request, writes later, and the leader
-hears of the outcome by LeaderAndIsr.
+It looks at a request in a fixed order, and answers with the first error that it finds, or alters the ISR. A deposed
+controller that has not noticed answers from its *view*: what it knew when another was elected.
 
-A deposed controller that has not noticed answers from its *view*: what it knew when another was elected.
+Left out: a broker that is no controller at all, and answers NOT_CONTROLLER.
 
-Left out: the metadata log's own replication; a controller that is not a controller at all, and answers NOT_CONTROLLER.
-
-Sources: KIP-497 with its comments, KIP-380, KAFKA-13790, KAFKA-14144, KAFKA-14154, KAFKA-15021; the order of checks is
-that of Kafka's two controllers after KAFKA-14154.
+Sources: KIP-497 with its comments, KIP-380, KAFKA-14144, KAFKA-14154; the order of checks is that of Kafka's two
+controllers after KAFKA-14154.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from model.designs.alterations import ERRORS, Alterations, any_request
+from model.designs.alterations import ERRORS, any_arriving_request, one_of
 from model.designs.controller import any_controller
+from model.designs.isr_commands import IsrCommands
 from model.designs.logs import any_partition
 from model.language import action, broker, every, implies, none, number, optional, per, record, setting, when
 
 
-class AlterationHandling(Alterations):
+class AlterationHandling(IsrCommands):
     """A controller's side of AlterIsr."""
 
     abstract = True
 
-    controller_kind = setting(
-        "zookeeper",
-        choices=("zookeeper", "kraft"),
-        meaning="the controller that was built upon ZooKeeper, or upon a metadata log",
-    )
-    answer = setting(
-        "after-write",
-        choices=("after-write", "before-write"),
-        meaning="when the controller answers AlterIsr: with the outcome, as was built; or at once, as in the KIP's text",
-    )
     failover_raises_version = setting(
         True,
-        meaning="answer = before-write: a new controller writes each partition's state at a new version, since requests "
-        "that the last one accepted are lost with it",
+        meaning="answer = before-write: a new controller writes each state at a new version, since what the "
+        "last one had accepted is lost with it",
     )
     idempotent_check = setting(
         True, meaning="controller_kind = zookeeper: a request for the ISR that there is succeeds (KAFKA-14144)"
@@ -55,23 +41,9 @@ class AlterationHandling(Alterations):
     sender_epoch_check = setting(
         True, meaning="requests name the leader's broker epoch, and those of a former life are refused (KIP-380)"
     )
-    controllers_in_order = setting(
-        True, meaning="no leader asks an older controller than the last that it has asked"
-    )
-    epoch_bump_on_shrink = setting(
-        False, meaning="controller_kind = kraft: a smaller ISR takes a new leader epoch (before KAFKA-15021)"
-    )
-    version_is_an_epoch = setting(
-        False,
-        meaning="brokers take a command of a later version for one of a new leader epoch (before KAFKA-13790)",
-    )
-
+    controllers_in_order = setting(True, meaning="no leader asks an older controller than the last that it has asked")
+    requests_in_order = setting(True, meaning="late_requests: what was sent first is handled first, and to the end")
     # --- variables --------------------------------------------------------------------------------------------------
-
-    @property
-    def tells_by_command(self) -> bool:
-        """Whether a leader hears of its new ISR by a command."""
-        return bool(self.controller_kind == "kraft" or self.answer == "before-write")
 
     @property
     def names_holder(self) -> bool:
@@ -134,7 +106,7 @@ class AlterationHandling(Alterations):
         """What a controller has accepted is lost; alterations of a broker that stops are of a former life now."""
         for p in self.all_partitions:
             for leader in self.brokers:
-                for i in self.all_requests:
+                for i in self.all_places:
                     one = s.alteration[p][leader][i]
                     stops = stopped is not None and leader == stopped
                     if self.names_holder:
@@ -159,10 +131,16 @@ class AlterationHandling(Alterations):
             return
         for p in self.all_partitions:
             for leader in self.brokers:
-                for i in self.all_requests:
+                for i in self.all_places:
                     if leader != b:
                         one = s.alteration[p][leader][i]
                         one.bounced = when(one.isr.has(b), one.bounced | {b}, one.bounced)
+
+    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
+        """A new controller, which has seen no broker yet, writes anew what the last one may have promised to change."""
+        if self.names_holder and self.failover_raises_version:
+            changed = changed | s.seen_live[c][p].is_empty
+        super().decide(s, c, p, leader, isr, changed)
 
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
@@ -178,7 +156,6 @@ class AlterationHandling(Alterations):
         if self.ahead_check:
             found.append(((one.epoch > epoch) | (one.version > version), "not-controller"))
         found.append((one.epoch != epoch, "fenced-leader-epoch"))
-        # KRaft looks at the sender first; with ZooKeeper it must be in the ISR that the request asks for.
         misfit = [(leader != b, "invalid-request")]
         old = [(one.version != version, "invalid-isr-version")]
         if self.controller_kind == "zookeeper" and self.idempotent_check and self.answer == "after-write":
@@ -214,6 +191,9 @@ class AlterationHandling(Alterations):
         """A request that a controller handles now; it has seen which brokers there are."""
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
+        if self.requests_in_order and i in self.all_requests:
+            for late in self.all_places[self.requests_in_flight :]:
+                s.require(~one_of(s.alteration[p][b][late].stage, ("asked", "accepted")))
         if self.controller_failover and self.controllers_in_order:
             mine, present = s.own_controller_epoch[c], ~one.former if self.has_crashes else True
             s.require(implies(present, mine >= s.asked_controller_epoch[b]))
@@ -226,7 +206,7 @@ class AlterationHandling(Alterations):
 
     # --- the controller handles a request ---------------------------------------------------------------------------
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller alters the ISR as a leader asks, at the next version, and says so."""
         if self.answer == "before-write":
@@ -239,29 +219,7 @@ class AlterationHandling(Alterations):
         if self.says_version:
             one.said_version = version
 
-    def write_altered(self, s: Any, c: Any, p: int, b: Any, isr: Any) -> tuple[Any, Any]:
-        """Writes an ISR that a leader asked for, and tells where commands tell; the version, and whether the epoch is new."""
-        state = s.state[p]
-        bumps: Any = False
-        if self.controller_kind == "kraft" and self.epoch_bump_on_shrink:
-            bumps = ~(state.isr <= isr)
-        s.require(state.version < self.max_version, implies(bumps, state.epoch < self.max_leader_epoch))
-        epoch, version = when(bumps, state.epoch + 1, state.epoch), state.version + 1
-        decision = {"leader": state.leader, "isr": isr, "epoch": epoch, "version": version}
-        if self.tells_by_command:
-            for x in self.brokers:
-                told: Any = True if x == b else bumps & s.live.has(x)
-                if self.version_is_an_epoch:
-                    told = True if x == b else s.live.has(x)
-                self.send(s, c, x, (told, self.request(s, c, p, decision)))
-        self.note_isr(s, p, isr)
-        s.state[p] = decision
-        return version, bumps
-
-    def note_isr(self, s: Any, p: int, isr: Any) -> None:
-        """What else the controller keeps when an ISR is written."""
-
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
         if self.controller_kind == "kraft" or not self.idempotent_check or self.answer == "before-write":
@@ -279,7 +237,7 @@ class AlterationHandling(Alterations):
             found = condition | found if answer in answers else ~condition & found
         return found
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def refuse_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller answers a request with an error."""
         one = self.asked(s, c, p, b, request)
@@ -289,7 +247,7 @@ class AlterationHandling(Alterations):
             answer = when(condition, code, answer)
         one.stage = answer
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller says that it has a request, and will write the ISR later (the KIP's text)."""
         if self.answer == "after-write":
@@ -308,7 +266,7 @@ class AlterationHandling(Alterations):
             s.require(one.holder == c)
         return one, (state.version == one.version) & (state.epoch == one.epoch) & self.has_path(s, p)
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def write_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller writes the ISR of a request that it has accepted, and tells the leader by LeaderAndIsr.
 
@@ -321,7 +279,7 @@ class AlterationHandling(Alterations):
         self.write_altered(s, c, p, b, one.isr)
         s.alteration[p][b][request] = self.no_alteration()
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, actor="controller")
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller drops a request that it has accepted: there is a later version, of which the leader hears."""
         if self.answer == "after-write":
@@ -339,7 +297,9 @@ class AlterationHandling(Alterations):
         assignment = s.assignment[p]
         return (assignment.phase == "adding") & (assignment.target <= isr) & ~assignment.target.has(b)
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_request, leader=broker, actor="controller")
+    @action(
+        c=any_controller, p=any_partition, b=broker, request=any_arriving_request, leader=broker, actor="controller"
+    )
     def complete_reassignment(self, s: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> None:
         """With the ISR that a leader asks for the reassignment is complete: a new replica leads, the old ones stop."""
         if self.controller_kind == "zookeeper" or not self.reassignments or self.answer == "before-write":
@@ -353,74 +313,3 @@ class AlterationHandling(Alterations):
         self.tell(s, c, p, leader, one.isr & assignment.target, assignment.target, leaving)
         self._assign(s, p, assignment.target)
         one.stage = "new-leader-elected"
-
-    # --- commands in the same leader epoch --------------------------------------------------------------------------
-
-    def begins_an_epoch(self, s: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """With ZooKeeper whatever the controller changes does, in KRaft a new leader; and a smaller ISR, if so set."""
-        leader, isr = choice
-        other = ~known.leader.is_none if leader is none else known.leader != leader
-        if self.controller_kind == "zookeeper":
-            return changed & (other | (known.isr != isr))
-        return changed & (other | ~(known.isr <= isr)) if self.epoch_bump_on_shrink else changed & other
-
-    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """A new controller has seen no broker yet: where requests may be lost with the last one, all is written anew."""
-        if self.names_holder and self.failover_raises_version:
-            changed = changed | s.seen_live[c][p].is_empty
-        super().decide(s, c, p, leader, isr, changed)
-
-    def is_later_version(self, s: Any, b: Any, p: int, request: Any) -> Any:
-        """Whether a command says something later in the leader epoch that a broker knows."""
-        replica = s.replica[p][b]
-        later = (request.epoch == replica.epoch) & (request.version > replica.version)
-        later = later & self.is_current(s, b, request)
-        if self.has_topics and self.topic_id:
-            later = later & (request.incarnation == s.incarnation[p][b])
-        return later & (request.kind == "leader-and-isr") if self.stops_replicas else later
-
-    def is_followed(self, s: Any, b: Any, p: int, request: Any) -> Any:
-        followed = super().is_followed(s, b, p, request)
-        if self.version_is_an_epoch and self.tells_by_command:
-            return followed | self.is_later_version(s, b, p, request)
-        return followed
-
-    def changes_isr(self, s: Any, b: Any, p: int, request: Any) -> Any:
-        """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
-        return (request.leader == b) & self.leads(s, p, b) & self.is_later_version(s, b, p, request)
-
-    @property
-    def adopts_by_command(self) -> bool:
-        return self.tells_by_command and not self.version_is_an_epoch
-
-    def is_old_news(self, s: Any, b: Any, p: int, request: Any) -> Any:
-        found = super().is_old_news(s, b, p, request)
-        return found & ~self.changes_isr(s, b, p, request) if self.adopts_by_command else found
-
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def adopt_isr_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """On a command of a later version in its own epoch a leader adopts the ISR, and nothing is pending any more."""
-        if not self.adopts_by_command:
-            return
-        request = self.command(s, c, b, p)
-        s.require(self.changes_isr(s, b, p, request))
-        s.replica[p][b].isr = request.isr
-        self.adopt(s, p, b, request)
-        self.forget_pending(s, p, b, looks=True)
-        self.taken(s, c, b, request)
-
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def skip_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """A broker reads two records of the metadata log as one: only what the later one says happens."""
-        if self.controller_kind == "zookeeper":
-            return
-        s.require(self.is_up(s, b), s.channel[c][b].length >= 2)
-        first, second = s.channel[c][b].first, s.channel[c][b].at(1)
-        s.require(first.epoch <= second.epoch)
-        if self.partitions > 1:
-            s.require(first.partition == p, second.partition == p)
-        if self.has_topics:
-            s.require(first.incarnation == second.incarnation)
-        if self.stops_replicas:
-            s.require(first.kind == "leader-and-isr", second.kind == "leader-and-isr")
-        self.taken(s, c, b, first)

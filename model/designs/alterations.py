@@ -20,7 +20,7 @@ from typing import Any
 
 from model.designs.eligibility import Eligibility
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, enum, flag, number, per, record, set_of, setting, some, when
+from model.language import action, broker, enum, flag, implies, number, per, record, set_of, setting, some, when
 
 ROLLED_BACK = ("ineligible-replica",)
 """Errors that say that nothing was done: the ISR is what it was."""
@@ -42,7 +42,13 @@ ANSWERS = ("success", "success-in-later-epoch", *ERRORS)
 
 
 def any_request(m: Any) -> Any:
+    """Places for alterations that a leader knows of."""
     return number(0, m.requests_in_flight - 1)
+
+
+def any_arriving_request(m: Any) -> Any:
+    """Besides, one for a request that it has sent again."""
+    return number(0, len(m.all_places) - 1)
 
 
 def one_of(value: Any, names: tuple[str, ...]) -> Any:
@@ -76,8 +82,16 @@ class Alterations(Eligibility):
         meaning="responses that are lost, so that the leader sends the same request again",
         bound=lambda m, s: s.lost_responses == m.lost_responses if m.lost_responses else False,
     )
+    late_requests = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="requests that a leader sends again for want of a response, and that arrive twice, sooner or later",
+        bound=lambda m, s: s.late_requests == m.late_requests if m.late_requests else False,
+    )
     commit_after_shrink = setting(
-        True, meaning="a leader looks at its high watermark when it learns that the ISR has become smaller (KAFKA-13091)"
+        True,
+        meaning="a leader looks at its high watermark when it learns that the ISR has become smaller (KAFKA-13091)",
     )
     caught_up_outside = setting(
         "passed",
@@ -109,7 +123,7 @@ class Alterations(Eligibility):
     @property
     def says_version(self) -> bool:
         """Whether a success may have another version than the next one after the request's."""
-        return bool(self.lost_responses or self.controller_failover)
+        return bool(self.lost_responses or self.late_requests or self.controller_failover or self.has_topics)
 
     @property
     def commits_on_events(self) -> bool:
@@ -125,15 +139,22 @@ class Alterations(Eligibility):
     def variables(self) -> dict[str, Any]:
         """Besides, the alterations under way from each broker."""
         found = super().variables()
-        each = per(any_request(self), record(**self.alteration_fields()))
+        each = per(any_arriving_request(self), record(**self.alteration_fields()))
         found["alteration"] = per(any_partition(self), per(broker, each))
         if self.lost_responses:
             found["lost_responses"] = number(0, self.lost_responses)
+        if self.late_requests:
+            found["late_requests"] = number(0, self.late_requests)
         return found
 
     @property
     def all_requests(self) -> range:
         return range(self.requests_in_flight)
+
+    @property
+    def all_places(self) -> range:
+        """Those of requests, and one more for what arrives late and nobody waits for."""
+        return range(self.requests_in_flight + (1 if self.late_requests else 0))
 
     def no_alteration(self) -> dict[str, Any]:
         found: dict[str, Any] = {"stage": "none", "isr": set(), "epoch": 0, "version": 0}
@@ -155,6 +176,8 @@ class Alterations(Eligibility):
     def is_expected(self, s: Any, p: int, b: Any, i: int) -> Any:
         """Whether a leader still waits for what becomes of an alteration: it knows of nothing later."""
         one, replica = s.alteration[p][b][i], s.replica[p][b]
+        if i not in self.all_requests:
+            return False
         found = self.leads(s, p, b) & (one.epoch == replica.epoch) & (one.version == replica.version)
         return found & ~one.former if self.has_crashes else found
 
@@ -279,10 +302,11 @@ class Alterations(Eligibility):
         s.require(told, self.is_expected(s, p, b, request))
         s.alteration[p][b][request] = self.no_alteration()
 
-    @action(p=any_partition, b=broker, request=any_request, actor="b")
+    @action(p=any_partition, b=broker, request=any_arriving_request, actor="b")
     def ignore_response(self, s: Any, p: int, b: Any, request: int) -> None:
         """A response that no leader waits for any more changes nothing."""
-        s.require(one_of(s.alteration[p][b][request].stage, ANSWERS), ~self.is_expected(s, p, b, request))
+        s.require(one_of(s.alteration[p][b][request].stage, ANSWERS))
+        s.require(implies(self.is_expected(s, p, b, request), False))
         s.alteration[p][b][request] = self.no_alteration()
 
     @action(p=any_partition, b=broker, request=any_request, actor="network", perturbation=True)
@@ -295,6 +319,16 @@ class Alterations(Eligibility):
         s.lost_responses += 1
         one.stage = "asked"
         one.said_version = 0
+
+    @action(p=any_partition, b=broker, request=any_request, actor="b", perturbation=True)
+    def send_again(self, s: Any, p: int, b: Any, request: int) -> None:
+        """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
+        if not self.late_requests:
+            return
+        one, late = self.answered(s, p, b, request, "asked"), self.all_places[-1]
+        s.require(s.late_requests < self.late_requests, ~self.is_under_way(s, p, b, late))
+        s.late_requests += 1
+        s.alteration[p][b][late] = {name: getattr(one, name) for name in self.no_alteration()}
 
     # --- when the high watermark is looked at -----------------------------------------------------------------------
 
@@ -317,7 +351,7 @@ class Alterations(Eligibility):
 
     @action(p=any_partition, b=broker, actor="b")
     def leave_high_watermark(self, s: Any, p: int, b: Any) -> None:
-        """The leader looks at its high watermark, which it cannot raise now, and next does so when something happens."""
+        """The leader looks at its high watermark and cannot raise it; it looks again when something happens."""
         if not self.commits_on_events:
             return
         replica = s.replica[p][b]

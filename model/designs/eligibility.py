@@ -188,5 +188,3 @@ class Eligibility(Commands):
     def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         found = super().may_fetch(s, p, follower, leader)
         return found & ~s.stopping.has(follower) if self.shutdowns else found
-
-
