@@ -110,10 +110,11 @@ class AlterationHandling(IsrCommands):
                     one = s.alteration[p][leader][i]
                     stops = stopped is not None and leader == stopped
                     if self.names_holder:
+                        kept = {name: getattr(one, name) for name in self.no_alteration()}
+                        if stops:
+                            kept["former"] = one.stage != "none"
                         held = (one.stage == "accepted") & (one.holder == c)
-                        for name, nothing in self.no_alteration().items():
-                            kept = one.stage != "none" if stops and name == "former" else getattr(one, name)
-                            setattr(one, name, when(held, nothing, kept))
+                        s.alteration[p][leader][i] = when(held, self.no_alteration(), kept)
                     elif stops:
                         one.former = one.stage != "none"
 
