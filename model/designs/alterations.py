@@ -179,6 +179,8 @@ class Alterations(Eligibility):
         if i not in self.all_requests:
             return False
         found = self.leads(s, p, b) & (one.epoch == replica.epoch) & (one.version == replica.version)
+        if self.has_topics:
+            found = found & (one.incarnation == s.incarnation[p][b])
         return found & ~one.former if self.has_crashes else found
 
     def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
