@@ -106,12 +106,22 @@ def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
         {"crashes": 1, "controller_kind": "kraft"},
         {"expiries": 1, "answer": "before-write", "controller_failover": True},
         {"expiries": 1, "lost_responses": 1, "late_requests": 1},
-        {"replicas": 3, "requests_in_flight": 2, "isr_at_start": 1},
+        {"expiries": 1, "answer": "before-write"},
+        {"replicas": 3, "requests_in_flight": 2, "isr_at_start": 1, "expiries": 1, "log_size": 1, "max_version": 3,
+         "max_leader_epoch": 1},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_with_maximal_isr_nothing_is_violated(settings: dict[str, Any]) -> None:
     assert verdict(AlterIsr, **settings)[0] == "holds"
+
+
+@pytest.mark.parametrize("kind", ["zookeeper", "kraft"])
+def test_nothing_is_left_undone(kind: str) -> None:
+    settings = {"controller_kind": kind, "expiries": 1, "max_leader_epoch": 3, "max_version": 5}
+    resolved = ("every-alteration-is-resolved", "leader-version-is-current", "nothing-awaits-acknowledgement")
+    found = check(AlterIsr, settings, invariants=resolved, limits=LIMITS)
+    assert found.verdict == "holds"
 
 
 def test_without_maximal_isr_the_quorum_lacks_a_member_as_soon_as_a_request_is_granted() -> None:
@@ -246,3 +256,24 @@ def test_with_kip_903_the_controller_refuses_a_member_of_a_former_life() -> None
     """)
     assert story.logs() == [[0], [0]]
     assert story.holds() == {"isr-has-what-is-committed": True}
+
+
+def test_a_request_of_a_former_life_is_refused_and_its_response_is_not_for_the_new_one() -> None:
+    # KIP-380: the leader bounces, and nobody notices; it leads on in the same epoch, at the same version.
+    story = Story(MODEL, (), crashes=1, broker_epoch=False, startup="zookeeper")
+    story.tell("""
+        shrink-isr(p=0, b=0, follower=1)
+        crash(b=0)
+        on-broker-startup(b=0)
+        not shrink-isr(p=0, b=0, follower=1)
+        not grant-alter-isr(c=0, p=0, b=0, request=0)
+        refuse-alter-isr(c=0, p=0, b=0, request=0)
+    """)
+    assert story.value("alteration")[0][0][0]["stage"] == "stale-broker-epoch"
+    assert story.value("replica")[0][0]["pending"] == []
+    story.tell("""
+        not retry-alter-isr(p=0, b=0, request=0)
+        ignore-response(p=0, b=0, request=0)
+        shrink-isr(p=0, b=0, follower=1)
+        grant-alter-isr(c=0, p=0, b=0, request=0)
+    """)
