@@ -1,4 +1,4 @@
-"""Eligible leader replicas, and the high watermark that waits for an ISR which is large enough (KIP-966)."""
+"""Eligible leader replicas (KIP-966)."""
 
 from __future__ import annotations
 
@@ -44,16 +44,4 @@ def eligible_leaders_have_what_is_committed(m: Any, s: Any) -> Any:
         p=m.all_partitions,
         b=m.brokers,
         offset=range(m.log_size),
-    )
-
-
-@invariant
-@needs("log", "replica", "known_end", "alteration")
-def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
-    """No leader is about to raise its high watermark while its ISR is smaller than min_isr."""
-    return for_all(
-        lambda p, b: m.end_to_commit(s, p, b) <= s.replica[p][b].high_watermark,
-        where=lambda p, b: m.leads(s, p, b) & m.may_commit(s, p, b) & (s.replica[p][b].isr.size < m.min_isr),
-        p=m.all_partitions,
-        b=m.brokers,
     )

@@ -26,8 +26,20 @@ class Unused:
     wholes: frozenset[frozenset[str]] = frozenset()
 
 
+OF_V3 = "shared with v3, whose scenarios are about it"
 DESIGNS = {
     "v3": Unused(wholes=frozenset({frozenset({"v3-as-written", "v3-with-later-fixes"})})),
+    "alter-isr": Unused(
+        settings={
+            "assigned_at_start": OF_V3,
+            "channel_size": OF_V3,
+            "controller_epoch_guard": OF_V3,
+            "epoch_bump_on_shrink": "a new leader epoch costs time and breaks no invariant",
+            "max_controller_epoch": OF_V3,
+            "unclean": OF_V3,
+        },
+        wholes=frozenset({frozenset({"alter-isr-as-written", "alter-isr-with-later-fixes"})}),
+    ),
 }
 SCENARIOS = {
     path.parent.name: read(path.parent, ROOT)
