@@ -1,4 +1,4 @@
-"""The scenarios of each design: pairs that are each other's control, and nothing of the model that none of them uses."""
+"""The scenarios of each design: pairs that are each other's control, and no part of the model that none uses."""
 
 from __future__ import annotations
 
