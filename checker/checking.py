@@ -10,16 +10,17 @@ from typing import Any, Final
 import psutil
 
 from checker.engines.interpreter import Interpreter
-from checker.exploration import Exploration, Levels, Limits, Report
+from checker.exploration import Exploration, Limits, Paths, Report
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
 from checker.results import Result
+from checker.traces.canonical import CanonicalPaths
 from model.language import Model, UnknownName
 from model.language.errors import nearest
 from model.language.system import TransitionSystem
 from model.language.tracing import trace
 
-ENGINES: Final = ("local", "reference")
+ENGINES: Final = ("local", "reference", "symbolic")
 SHARE_OF_MEMORY: Final = 0.9
 """Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
 
@@ -64,9 +65,9 @@ def check(
         free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
-        found, levels, labels = _search(engine, interpreter, system, question)
+        found, paths, labels = _search(engine, interpreter, system, question)
         tell("counterexample")
-        judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
+        judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
         result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
@@ -91,15 +92,20 @@ def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str
 
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
-) -> tuple[Exploration, Levels, list[int]]:
-    """The answer, the levels, and for each instance number of the engine that of the interpreter."""
+) -> tuple[Exploration, Paths, list[int]]:
+    """The answer, paths to what was found, and for each instance number of the engine that of the interpreter."""
     if engine == "reference":
         from checker.engines import reference
 
         found, levels = reference.search(interpreter, **question)
-        return found, levels, list(range(len(interpreter.labels)))
+        return found, CanonicalPaths(levels, interpreter.actors), list(range(len(interpreter.labels)))
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    instances = [numbers[t.label] for t in system.transitions]
+    if engine == "symbolic":
+        from checker.engines.symbolic.search import search as unroll
+
+        return *unroll(system, **question), instances
     from checker.engines.local.search import search
 
-    numbers = {label: i for i, label in enumerate(interpreter.labels)}
     answer, native = search(system, **question)
-    return answer, native, [numbers[t.label] for t in system.transitions]
+    return answer, CanonicalPaths(native, [t.actor for t in system.transitions]), instances

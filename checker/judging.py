@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checker.engines.interpreter import Interpreter
-from checker.exploration import Exploration, Levels, Limits
+from checker.exploration import Exploration, Limits, Path, Paths
 from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
-from checker.traces import canonical
 from model.language import EvaluationError
 from model.language.concrete import explain, holds, initial_states
 from model.language.tracing import sentence_of
@@ -22,14 +21,14 @@ class Judge:
     """Makes verdicts and traces of what an engine found.
 
     `absent` names the actions without an instance at the model's settings; `numbers` maps the engine's instances to
-    the interpreter's.
+    the interpreter's. The engine is asked for paths only, and each is replayed.
     """
 
     name: str
     interpreter: Interpreter
     absent: frozenset[str]
     found: Exploration
-    levels: Levels
+    paths: Paths
     numbers: list[int]
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
@@ -84,40 +83,35 @@ class Judge:
         predicate = self.interpreter.invariants[name]
         sentence, level = sentence_of(predicate), self.found.violated.get(name)
         if level is None:
-            depth = len(self.found.levels) if self.found.stopped else None
+            depth = self.found.depth if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
-        shown = self._first_violating(name) if level == 1 else self._to_violation(name, level)
+        path = self._first_violating(name) if level == 1 else self.paths.to_violation(name, level)
+        shown = self._replayed(path)
         last = shown.steps[-1].state
         if name not in self.interpreter.violated(last):
             raise AssertionError(f"the trace for {name} does not end in a violation")
         instance = Instance(*explain(self.interpreter.model, last, predicate))
-        return Finding("violated", sentence, shown, name not in self.found.partial_violations, instance)
+        exact = path.canonical and name not in self.found.partial_violations
+        return Finding("violated", sentence, shown, exact, instance)
 
-    def _to_violation(self, name: str, level: int) -> Trace:
-        return self._replayed(canonical.to_violation(self.levels, level, name, self._actors))
-
-    def _first_violating(self, name: str) -> Trace:
+    def _first_violating(self, name: str) -> Path:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
-        return self._replayed(canonical.Path(min(map(self.interpreter.leaves, states)), ()))
+        return Path(min(map(self.interpreter.leaves, states)), ())
 
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
             # States of the last level are not expanded when a search stops: nothing is known of them.
-            depth = len(self.found.generated) if self.found.stopped else None
+            depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
-        path = canonical.to_states(self.levels, level, self.levels.deadlocked(level), self._actors)
-        return Finding("violated", DEADLOCK, self._replayed(path))
+        path = self.paths.to_deadlock(level)
+        return Finding("violated", DEADLOCK, self._replayed(path), path.canonical)
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
             return None
         level, leaves, instance = self.found.error
-        if level == 1:
-            shown = self._replayed(canonical.Path(leaves, ()))
-        else:
-            targets = self.levels.state(leaves)
-            shown = self._replayed(canonical.to_states(self.levels, level, targets, self._actors))
+        shown = self._replayed(Path(leaves, ()) if level == 1 else self.paths.to_state(leaves, level))
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
         return EvaluationFailure(
@@ -141,11 +135,7 @@ class Judge:
             return error
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
-    @property
-    def _actors(self) -> list[str]:
-        return [self.interpreter.actors[number] for number in self.numbers]
-
-    def _replayed(self, path: canonical.Path) -> Trace:
+    def _replayed(self, path: Path) -> Trace:
         """The path as the reference semantics walks it: no trace is shown that it does not allow."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)

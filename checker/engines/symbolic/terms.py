@@ -156,6 +156,13 @@ class Terms:
             if leaf.low < leaf.high
         ]
 
+    def below(self, leaf: Leaf, term: Term, value: int) -> Term:
+        """That a leaf has a lesser value than this one, which it can have."""
+        if leaf.kind == "flag":
+            return z3.Not(term) if value else z3.BoolVal(False)
+        numbers, coded = self._form(leaf.kind, interval(leaf))
+        return z3.Not(numbers.le(self.constant(leaf.kind, value, interval(leaf)), term, coded))
+
     def values(self, model: z3.ModelRef, leaves: Sequence[Leaf], state: State) -> tuple[int, ...]:
         """The values of a state's leaves in a model of z3; what the model leaves open has the least value."""
         found = []
@@ -206,6 +213,10 @@ class Terms:
         if isinstance(node.value, int):
             return self.constant(node.kind, node.value, interval(node))
         return OPERATORS[node.operator](self, node, [known[x] for x in node.arguments])
+
+    def stored(self, of: Expression, term: Term, leaf: Leaf) -> Term:
+        """The term of an expression in the form of the leaf that it is to be stored in."""
+        return term if leaf.kind == "flag" else self._fitted(term, of, leaf.kind, interval(leaf))
 
     def _form(self, kind: Kind, within: Interval) -> tuple[Numbers, Interval]:
         """How values of a kind are written, and the interval of what is written."""
