@@ -21,6 +21,8 @@ from model.language.system import TransitionSystem
 from model.language.tracing import trace
 
 ENGINES: Final = ("local", "reference", "symbolic")
+DEPTH: Final = 20
+"""How many levels the symbolic engine looks at where neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
 """Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
 
@@ -42,6 +44,7 @@ def check(
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
+    Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
     violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
     beginning of "trace", "compile", "search" and "counterexample".
@@ -53,6 +56,7 @@ def check(
     """
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
+    limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance = _resolved(model, settings or {})
@@ -72,6 +76,18 @@ def check(
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result
+
+
+def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
+    """The limits of an engine; `UnknownName` for what it cannot do."""
+    if engine != "symbolic":
+        if limits.depth is not None:
+            raise UnknownName(f"engine {engine} explores everything; a depth goes with engine symbolic")
+        return limits
+    if limits.states is not None or fail_on_vacuity:
+        what = "limit the depth" if limits.states is not None else "ask another engine about vacuity"
+        raise UnknownName(f"engine symbolic enumerates no states; {what}")
+    return limits if (limits.depth, limits.seconds) != (None, None) else replace(limits, depth=DEPTH)
 
 
 def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:

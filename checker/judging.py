@@ -36,6 +36,7 @@ class Judge:
         findings = {name: self._finding(name) for name in self.interpreter.invariants}
         stuck = self._deadlock() if deadlock else None
         generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
+        counted = found.unrolled is None
         actions = dict(zip(self.interpreter.actions, generated, strict=True))
         verdict = self._verdict([*findings.values(), *([stuck] if stuck else [])])
         result = Result(
@@ -51,17 +52,18 @@ class Judge:
             rejected=found.rejected,
             left=sum(found.levels[len(found.generated) :]),
             findings=findings,
-            bounds={name: name in found.bounds for name in self.interpreter.bounds},
-            actions_never_fired=[name for name, n in actions.items() if not any(n) and name not in self.absent],
+            bounds={name: name in found.bounds for name in self.interpreter.bounds if counted},
+            actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in self.absent],
             actions_without_instance=sorted(self.absent),
             goals=list(self.interpreter.goals),
-            goals_never_reached=[name for name in self.interpreter.goals if name not in found.goals],
+            goals_never_reached=[name for name in self.interpreter.goals if counted and name not in found.goals],
             deadlock=stuck,
             evaluation=self._evaluation(),
             degrees=self._degrees(),
             partial=found.partial,
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             store_bytes=found.peak_store_bytes,
+            unrolled=None if found.unrolled is None else found.depth,
         )
         result.exit_code = _exit_code(result, found, fail_on_vacuity)
         return result
@@ -111,12 +113,12 @@ class Judge:
         if self.found.error is None:
             return None
         level, leaves, instance = self.found.error
-        shown = self._replayed(Path(leaves, ()) if level == 1 else self.paths.to_state(leaves, level))
+        path = Path(leaves, ()) if level == 1 else self.paths.to_state(leaves, level)
+        shown = self._replayed(path)
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
-        return EvaluationFailure(
-            error.what, error.where, None if number is None else self.interpreter.labels[number], shown
-        )
+        label = None if number is None else self.interpreter.labels[number]
+        return EvaluationFailure(error.what, error.where, label, shown, path.canonical)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
         """What the reference semantics says is wrong in a state where an engine found something wrong."""
@@ -155,6 +157,10 @@ def _reason(found: Exploration, limits: Limits) -> str | None:
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"
+        case "depth":
+            return f"depth {limits.depth} reached (--depth)"
+        case "unknown":
+            return f"z3 gave up: {found.why}"
         case "memory":
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
             return f"more memory needed than {limit}"
@@ -177,7 +183,7 @@ def _exit_code(result: Result, found: Exploration, fail_on_vacuity: bool) -> int
         codes.add(Exit.DEADLOCK)
     if found.stopped == "interrupt":
         codes.add(Exit.INTERRUPTED)
-    if found.stopped in ("states", "memory", "time"):
+    if found.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
     if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
         codes.add(Exit.DIFFERENCE)

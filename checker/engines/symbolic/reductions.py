@@ -1,8 +1,9 @@
 """Fewer paths to look at: those that are least among paths which are alike.
 
-Paths are alike if exchanging interchangeable brokers, or changing the order of neighbouring independent instances, makes
-one of the other; both keep the length, and what holds at the end. Of all paths that are alike the one whose instances come
-first, compared one after the other in the order of labels, has two properties, and only paths that have them are kept:
+Paths are *alike* if exchanging interchangeable brokers, or changing the order of neighbouring independent instances,
+makes one of the other; both keep the length, and what holds at the end. Of all paths that are alike the one whose
+instances come first, compared one after the other in the order of labels, has two properties, and only paths that have
+them are kept:
 
 * A broker is mentioned only after the lesser ones of its class. (Else exchange it with such a one that is not mentioned
   so far: nothing changes before the label, and the label becomes lesser.)

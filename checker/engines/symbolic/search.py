@@ -6,9 +6,6 @@ first violation has the same length; but no state is counted, and nothing is kno
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-
 import z3
 
 from checker.engines.symbolic import symmetry

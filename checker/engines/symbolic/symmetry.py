@@ -202,7 +202,7 @@ def _leaves(system: TransitionSystem, exchange: Exchange, leaves: tuple[int, ...
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> list[int] | None:
-    """For each instance the one with exchanged parameters; None if there is none, or parameters are of other domains."""
+    """For each instance the one with exchanged parameters; None if one has none, or has parameters of other domains."""
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found = []
     for transition in system.transitions:
