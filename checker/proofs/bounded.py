@@ -1,0 +1,122 @@
+"""The obligations of a proof about a model at its settings, in bit-vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
+from checker.proofs.obligations import DOMAINS, MEANING, Obligations, Step, Term
+from model.language.domains import Domain, Per, Record, Sequence_
+from model.language.expressions import Expression
+from model.language.system import Predicate, Transition, TransitionSystem
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The states of a transition system as terms: one before a step, one after it."""
+
+    system: TransitionSystem
+    terms: Terms
+    before: State
+    after: State
+
+    @staticmethod
+    def of(system: TransitionSystem, numbers: Numbers = BITS) -> Bounded:
+        terms = Terms(numbers)
+        return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
+
+    def domain(self, state: State) -> list[Term]:
+        """That a state is one: values in their intervals, sequences with nothing behind their end."""
+        return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
+
+    def _unused(self, state: State) -> list[Term]:
+        found: list[Term] = []
+        for variable in self.system.variables:
+            self._walk(variable.domain, variable.start, state, found)
+        return found
+
+    def _walk(self, domain: Domain, start: int, state: State, found: list[Term]) -> None:
+        if isinstance(domain, Record):
+            for part in domain.domains:
+                self._walk(part, start, state, found)
+                start += part.width
+        elif isinstance(domain, Per):
+            for i in range(domain.count):
+                self._walk(domain.element, start + i * domain.element.width, state, found)
+        elif isinstance(domain, Sequence_):
+            self._slots(domain, start, state, found)
+
+    def _slots(self, domain: Sequence_, start: int, state: State, found: list[Term]) -> None:
+        """Slots at and above the length hold the first value of the element, as in every state that is stored."""
+        length, leaf = state[start], self.system.leaves[start]
+        first = domain.element.encode(domain.element.first)
+        for offset in range(domain.capacity):
+            at = start + 1 + offset * domain.element.width
+            self._walk(domain.element, at, state, found)
+            slot = range(at, at + domain.element.width)
+            empty = self.terms.equal([self.system.leaves[i] for i in slot], tuple(state[i] for i in slot), first)
+            filled = z3.Not(
+                self.terms.numbers.le(
+                    length, self.terms.constant("number", offset, interval(leaf)), interval(leaf)
+                )
+            )
+            found += [z3.Or(filled, each) for each in empty]
+
+    def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
+        """Each predicate in a state: it means something and is true."""
+        folded = self.terms.folding(state)
+        return {
+            p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
+            for p in predicates
+        }
+
+    def enabled(self, transition: Transition) -> Term:
+        """The guard; where evaluation fails the step does not count as one."""
+        guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
+        return z3.And(guard, z3.Not(failure))
+
+    def effect(self, transition: Transition) -> list[Term]:
+        """That the state after is what a transition makes of the state before."""
+        nodes = list(transition.updates.values())
+        new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
+        return [
+            after == (self._fitted(i, *new[i]) if i in new else before)
+            for i, (before, after) in enumerate(zip(self.before, self.after, strict=True))
+            if self.system.leaves[i].low < self.system.leaves[i].high
+        ]
+
+    def _fitted(self, leaf: int, node: Expression, term: Term) -> Term:
+        """A new value in the form of its leaf: its domain holds it, unless evaluation failed."""
+        of = self.system.leaves[leaf]
+        return self.terms._fitted(term, node, of.kind, interval(of)) if of.kind != "flag" else term
+
+    def obligations(self, lemmas: tuple[Predicate, ...], targets: tuple[Predicate, ...]) -> Obligations:
+        goals = {**self.holds(lemmas, self.after), DOMAINS: z3.And(self.domain(self.after))}
+        constraints = self.holds(self.system.constraints, self.before)
+        return Obligations(
+            logic="QF_BV" if self.terms.numbers is BITS else "ALL",
+            domains=tuple(self.domain(self.before)),
+            lemmas=self.holds(lemmas, self.before),
+            starts=tuple(self._start(number, state, goals) for number, state in enumerate(self.system.initial)),
+            steps=tuple(self._step(t, goals, tuple(constraints.values())) for t in self.system.transitions),
+            targets=self.holds(targets, self.before),
+        )
+
+    def _start(self, number: int, state: tuple[int, ...], goals: Mapping[str, Term]) -> Step:
+        conditions = self.terms.equal(self.system.leaves, self.after, state)
+        return Step(f"initial state {number}", "initial", tuple(conditions), goals)
+
+    def _step(self, transition: Transition, goals: Mapping[str, Term], constraints: tuple[Term, ...]) -> Step:
+        guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
+        has_meaning = {} if z3.is_false(failure) else {MEANING: z3.Not(failure)}
+        conditions = (*constraints, z3.Or(guard, failure), *self.effect(transition))
+        defined = {name: z3.Or(failure, goal) for name, goal in goals.items()} if has_meaning else goals
+        return Step(str(transition.label), transition.label.action, conditions, {**defined, **has_meaning})
+
+    def state(self, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
+        """The values of the variables in a state that a solver found."""
+        return self.system.decode(self.terms.values(model, self.system.leaves, state))
