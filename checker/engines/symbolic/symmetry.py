@@ -35,7 +35,7 @@ from model.language.expressions import Expression
 from model.language.system import Label, TransitionSystem
 
 Nodes = list[Expression]
-SAMPLES: Final = 20
+SAMPLES: Final = 5
 PATIENCE: Final = 5000
 """Milliseconds for one proof; brokers count as different where it does not come to an end."""
 

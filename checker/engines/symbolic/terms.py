@@ -40,6 +40,10 @@ class Numbers(Protocol):
         """1 where the flag holds, else 0."""
         ...
 
+    def sum(self, flags: Sequence[Term], within: Interval) -> Term:
+        """How many of some flags hold, which is in the interval."""
+        ...
+
     def value(self, constant: Term, within: Interval) -> int: ...
 
 
@@ -60,6 +64,10 @@ class Bits:
 
     def chosen(self, flag: Term, within: Interval) -> Term:
         return z3.If(flag, self.constant(1, within), self.constant(0, within))
+
+    def sum(self, flags: Sequence[Term], within: Interval) -> Term:
+        one, zero = self.constant(1, within), self.constant(0, within)
+        return sum((z3.If(flag, one, zero) for flag in flags), zero)
 
     def value(self, constant: Term, within: Interval) -> int:
         return int(constant.as_signed_long() if within[0] < 0 else constant.as_long())
@@ -83,6 +91,9 @@ class Integers:
     def chosen(self, flag: Term, within: Interval) -> Term:
         return z3.If(flag, z3.IntVal(1), z3.IntVal(0))
 
+    def sum(self, flags: Sequence[Term], within: Interval) -> Term:
+        return z3.Sum([self.chosen(flag, within) for flag in flags])
+
     def value(self, constant: Term, within: Interval) -> int:
         return int(constant.as_long())
 
@@ -90,6 +101,7 @@ class Integers:
 BITS: Final = Bits()
 INTEGERS: Final = Integers()
 FLAG: Final[Kind] = "flag"
+ONE: Final = z3.BitVecVal(1, 1)
 
 
 def width(within: Interval) -> int:
@@ -120,6 +132,8 @@ class Terms:
 
     def __init__(self, numbers: Numbers = BITS) -> None:
         self.numbers = numbers
+        # z3's Python layer is slow at making values, and the same few are needed all the time.
+        self._constants: dict[tuple[Kind, int, Interval], Term] = {}
 
     # --- states -----------------------------------------------------------------------------------------------------
 
@@ -183,6 +197,12 @@ class Terms:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def constant(self, kind: Kind, value: int, within: Interval) -> Term:
+        key = kind, value, within
+        if key not in self._constants:
+            self._constants[key] = self._constant(*key)
+        return self._constants[key]
+
+    def _constant(self, kind: Kind, value: int, within: Interval) -> Term:
         if kind == "flag":
             return z3.BoolVal(bool(value))
         numbers, coded = self._form(kind, within)
@@ -298,7 +318,7 @@ class Terms:
 
     def has(self, node: Expression, terms: list[Term]) -> Term:
         (members, broker), (chosen, of) = node.arguments, terms
-        each = [(b, z3.Extract(b, b, chosen) == 1) for b in range(max(0, broker.low), members.high.bit_length())]
+        each = [(b, z3.Extract(b, b, chosen) == ONE) for b in range(max(0, broker.low), members.high.bit_length())]
         if broker.operator == "constant":
             return dict(each).get(broker.low, z3.BoolVal(False))
         return z3.Or([z3.And(of == self._broker(broker, b), bit) for b, bit in each if b <= broker.high])
@@ -319,9 +339,8 @@ class Terms:
 
     def size(self, node: Expression, terms: list[Term]) -> Term:
         (members,) = node.arguments
-        bits = [z3.Extract(b, b, terms[0]) == 1 for b in range(members.high.bit_length())]
-        ones = [self.numbers.chosen(bit, interval(node)) for bit in bits]
-        return sum(ones[1:], ones[0])
+        bits = [z3.Extract(b, b, terms[0]) == ONE for b in range(members.high.bit_length())]
+        return self.numbers.sum(bits, interval(node))
 
 
 def _shift(kind: Kind) -> int:
