@@ -59,7 +59,7 @@ class Search:
         return self.found
 
     def _levels(self) -> None:
-        self.paths.classes = symmetry.classes(self.system)
+        self.paths.classes = symmetry.classes(self.system, self.watch)
         self.unrolling, self.solver = Unrolling(self.template), Solver(self.watch)
         self._orders = (MentionOrder(self.system, self.paths.classes), IndependenceOrder(self.system))
         level = 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 import psutil
 import z3
@@ -36,6 +37,8 @@ class Watch:
         self.began = time.perf_counter()
         self._until = None if limits.seconds is None else self.began + limits.seconds
         self._process = psutil.Process()
+        self._running: z3.Solver | None = None
+        self._lock = threading.Lock()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look_on, name="limits of z3", daemon=True)
 
@@ -73,52 +76,65 @@ class Watch:
         if self.reached is not None:
             raise GaveUp(self.reached)
 
+    @contextmanager
+    def while_running(self, solver: z3.Solver) -> Iterator[None]:
+        """A solver that is interrupted when a limit is reached; an interruption at another time would stay in z3."""
+        with self._lock:
+            self._running = solver
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running = None
+
     def _look_on(self) -> None:
         while not self._done.wait(LOOK):
             try:
                 self.look()
             except GaveUp:
-                z3.main_ctx().interrupt()
+                with self._lock:
+                    if self._running is not None:
+                        self._running.interrupt()
 
 
 class Solver:
-    """z3 for bit-vectors, incremental."""
+    """z3 for bit-vectors, incremental; `patience` limits a single question, in seconds."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, patience: float | None = None) -> None:
         self.watch = watch
         self._solver = z3.SolverFor("QF_BV")
+        if patience is not None:
+            self._solver.set("timeout", int(1000 * patience))
 
     def add(self, about: Sequence[Term]) -> None:
         self.watch.look()
-        self._guarded(lambda: self._solver.add(about))
+        self._solver.add(about)
 
     def satisfiable(self, *assumed: Term) -> bool:
         """Whether there is a model of what was added and of what is assumed; `GaveUp` where that stays open."""
         self.watch.look()
-        answer = self._guarded(lambda: self._solver.check(*assumed))
+        try:
+            with self.watch.while_running(self._solver):
+                answer = self._solver.check(*assumed)
+            why = self._solver.reason_unknown() if answer == z3.unknown else ""
+        except (z3.Z3Exception, MemoryError) as error:
+            answer, why = z3.unknown, _words(error)
         if answer == z3.unknown:
             self.watch.look()
-            why = self._solver.reason_unknown()
-            if "interrupt" in why or "cancel" in why:
-                # z3 catches the signal itself while it works.
-                raise GaveUp("interrupt")
-            raise GaveUp("unknown", why)
+            if "memory" in why:
+                raise GaveUp("memory")
+            # z3 catches the signal of an interruption itself while it works.
+            raise GaveUp("interrupt") if "interrupt" in why or "cancel" in why else GaveUp("unknown", why)
         return bool(answer == z3.sat)
 
     def model(self) -> z3.ModelRef:
         """The model of the last satisfiable question."""
         return self._solver.model()
 
-    def _guarded(self, ask: Any) -> Any:
-        try:
-            return ask()
-        except z3.Z3Exception as error:
-            self.watch.look()
-            words = error.value.decode() if isinstance(error.value, bytes) else str(error.value)
-            if "memory" in words:
-                raise GaveUp("memory") from None
-            if "cancel" in words or "interrupt" in words:
-                raise GaveUp("interrupt") from None
-            raise
-        except MemoryError:
-            raise GaveUp("memory") from None
+
+def _words(error: Exception) -> str:
+    """What an exception of z3 says."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    value = getattr(error, "value", error)
+    return value.decode() if isinstance(value, bytes) else str(value)

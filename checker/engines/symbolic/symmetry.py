@@ -13,8 +13,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-import z3
-
+from checker.engines.symbolic.solving import GaveUp, Solver, Watch
 from checker.engines.symbolic.terms import Terms
 from checker.engines.symbolic.unrolling import enabled
 from model.language import expressions as e
@@ -36,15 +35,15 @@ from model.language.system import Label, TransitionSystem
 
 Nodes = list[Expression]
 SAMPLES: Final = 5
-PATIENCE: Final = 5000
-"""Milliseconds for one proof; brokers count as different where it does not come to an end."""
+PATIENCE: Final = 5.0
+"""Seconds for one question; brokers count as different where it has no answer."""
 
 
-def classes(system: TransitionSystem) -> list[list[int]]:
+def classes(system: TransitionSystem, watch: Watch) -> list[list[int]]:
     """Classes of interchangeable brokers, each ascending, those of one broker left out."""
     found: list[list[int]] = []
     for broker in range(brokers(system)):
-        mine = next((c for c in found if interchangeable(system, c[-1], broker)), None)
+        mine = next((c for c in found if interchangeable(system, c[-1], broker, watch)), None)
         if mine is None:
             found.append([broker])
         else:
@@ -73,7 +72,7 @@ def _parts(domain: Domain) -> Iterator[Domain]:
         yield from _parts(part)
 
 
-def interchangeable(system: TransitionSystem, a: int, b: int) -> bool:
+def interchangeable(system: TransitionSystem, a: int, b: int, watch: Watch) -> bool:
     """Whether exchanging two brokers changes nothing."""
     exchange = Exchange(a, b)
     partners = _partners(system, exchange)
@@ -82,7 +81,7 @@ def interchangeable(system: TransitionSystem, a: int, b: int) -> bool:
         return False
     pairs = list(_equalities(system, exchange, partners))
     different = [(x, y) for x, y in pairs if x is not y]
-    return _alike_somewhere(system, different) and _always_alike(system, different)
+    return _alike_somewhere(system, different) and _always_alike(system, different, watch)
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], brokers: list[int]) -> bool:
@@ -303,23 +302,19 @@ def _some(domain: Domain, chance: random.Random) -> Value:
             return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars()]))
 
 
-def _always_alike(system: TransitionSystem, pairs: list[tuple[Expression, Expression]]) -> bool:
+def _always_alike(system: TransitionSystem, pairs: list[tuple[Expression, Expression]], watch: Watch) -> bool:
     """Whether the pairs are equal in every state whose sequences are empty above their length."""
     terms = Terms()
     state = terms.state(system.leaves, "s")
-    write, solver = terms.folding(state), z3.SolverFor("QF_BV")
-    solver.set("timeout", PATIENCE)
+    write, solver = terms.folding(state), Solver(watch, PATIENCE)
     solver.add(terms.inside(system.leaves, state))
     solver.add(write(_empty_above_length(system)))
-    for x, y in pairs:
-        solver.push()
-        (different,) = write([e.not_(e.eq(x, y))])
-        solver.add(different)
-        answer = solver.check()
-        solver.pop()
-        if answer != z3.unsat:
-            return False
-    return True
+    try:
+        return not any(solver.satisfiable(*write([e.not_(e.eq(x, y))])) for x, y in pairs)
+    except GaveUp as gave_up:
+        if gave_up.stop != "unknown":
+            raise
+        return False
 
 
 def _empty_above_length(system: TransitionSystem) -> Iterable[Expression]:
