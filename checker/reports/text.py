@@ -39,7 +39,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     if result.verdict == "incomplete":
         so_far = f"no violation in {plural(result.distinct, 'state')}, depth {result.depth}"
         if not result.counted:
-            so_far = f"no violation within {plural(max(result.depth - 1, 0), 'step')}"
+            so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         return f"{ink('open', 'INCOMPLETE')}  {result.model}: {result.reason or 'the search did not finish'}; {so_far}"
     return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
 
@@ -78,7 +78,9 @@ def _vacuously(result: Result) -> str:
 def _uncovered(result: Result, ink: Ink) -> list[str]:
     """What an unfinished search has not looked at."""
     if not result.counted:
-        return [ink("head", "Not covered"), *columns([[f"nothing is known beyond depth {result.depth}"]])]
+        reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
+        lines = [*reason, f"nothing is known beyond depth {result.depth}"]
+        return [ink("head", "Not covered"), *columns([line] for line in lines)]
     if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
         return []
     lines = [f"{plural(result.left, 'state')} found and not expanded; nothing is known beyond depth {result.depth}"]
