@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import z3
 
 from checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
-from checker.proofs.obligations import DOMAINS, MEANING, Obligations, Step, Term
+from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
 from model.language.domains import Domain, Per, Record, Sequence_
 from model.language.expressions import Expression
 from model.language.system import Predicate, Transition, TransitionSystem
@@ -84,38 +84,48 @@ class Bounded:
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
-            after == (self._fitted(i, *new[i]) if i in new else before)
+            after == (self.fitted(i, *new[i]) if i in new else before)
             for i, (before, after) in enumerate(zip(self.before, self.after, strict=True))
             if self.system.leaves[i].low < self.system.leaves[i].high
         ]
 
-    def _fitted(self, leaf: int, node: Expression, term: Term) -> Term:
+    def fitted(self, leaf: int, node: Expression, term: Term) -> Term:
         """A new value in the form of its leaf: its domain holds it, unless evaluation failed."""
         of = self.system.leaves[leaf]
         return self.terms._fitted(term, node, of.kind, interval(of)) if of.kind != "flag" else term
 
     def obligations(self, lemmas: tuple[Predicate, ...], targets: tuple[Predicate, ...]) -> Obligations:
         goals = {**self.holds(lemmas, self.after), DOMAINS: z3.And(self.domain(self.after))}
-        constraints = self.holds(self.system.constraints, self.before)
+        assumed = {name: [term] for name, term in self.holds(lemmas, self.before).items()}
+        domains = tuple(self.domain(self.before))
+        constraints = (*domains, *self.holds(self.system.constraints, self.before).values())
         return Obligations(
             logic="QF_BV" if self.terms.numbers is BITS else "ALL",
-            domains=tuple(self.domain(self.before)),
-            lemmas=self.holds(lemmas, self.before),
-            starts=tuple(self._start(number, state, goals) for number, state in enumerate(self.system.initial)),
-            steps=tuple(self._step(t, goals, tuple(constraints.values())) for t in self.system.transitions),
-            targets=self.holds(targets, self.before),
+            lemmas=tuple(p.name for p in lemmas),
+            targets=tuple(p.name for p in targets),
+            all=(
+                *(self._start(number, state, goals) for number, state in enumerate(self.system.initial, 1)),
+                *(self._step(t, goals, constraints, lambda stage: assumed) for t in self.system.transitions),
+                Obligation(TARGET, TARGET, domains, lambda stage: assumed, self.holds(targets, self.before)),
+            ),
         )
 
-    def _start(self, number: int, state: tuple[int, ...], goals: Mapping[str, Term]) -> Step:
+    def _start(self, number: int, state: tuple[int, ...], goals: Mapping[str, Term]) -> Obligation:
         conditions = self.terms.equal(self.system.leaves, self.after, state)
-        return Step(f"initial state {number}", "initial", tuple(conditions), goals)
+        return Obligation(f"initial state {number}", START, tuple(conditions), lambda stage: {}, goals)
 
-    def _step(self, transition: Transition, goals: Mapping[str, Term], constraints: tuple[Term, ...]) -> Step:
+    def _step(
+        self,
+        transition: Transition,
+        goals: Mapping[str, Term],
+        constraints: tuple[Term, ...],
+        lemmas: Callable[[int], Mapping[str, Sequence[Term]]],
+    ) -> Obligation:
         guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
-        has_meaning = {} if z3.is_false(failure) else {MEANING: z3.Not(failure)}
+        if not z3.is_false(failure):
+            goals = {name: z3.Or(failure, goal) for name, goal in goals.items()} | {MEANING: z3.Not(failure)}
         conditions = (*constraints, z3.Or(guard, failure), *self.effect(transition))
-        defined = {name: z3.Or(failure, goal) for name, goal in goals.items()} if has_meaning else goals
-        return Step(str(transition.label), transition.label.action, conditions, {**defined, **has_meaning})
+        return Obligation(str(transition.label), transition.label.action, conditions, lemmas, goals)
 
     def state(self, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
         """The values of the variables in a state that a solver found."""

@@ -243,10 +243,9 @@ class Kip320Proof(Proof):
 
     @lemma(member=broker, offset=any_offset, epoch=any_epoch)
     def requested_isrs_have_what_is_committed(self, s: Any, member: Any, offset: Any, epoch: Any) -> Any:
-        """Who is in the ISR of a later request and has not heard of it yet has the committed record."""
+        """Every member of the ISR of a later request has the committed record."""
         counts = self.is_sent(s, epoch) & s.requests[epoch].isr.has(member) & self.is_committed(s, offset)
-        waits = (epoch > s.committed.at(offset).by) & (self.epoch(s, member) < epoch)
-        return implies(counts & waits, self.has_committed(s, member, offset))
+        return implies(counts & (epoch > s.committed.at(offset).by), self.has_committed(s, member, offset))
 
     @lemma(leader=broker, offset=any_offset)
     def leaders_are_complete(self, s: Any, leader: Any, offset: Any) -> Any:
@@ -269,12 +268,34 @@ class Kip320Proof(Proof):
         own = self.is_committed(s, offset) & (s.committed.at(offset).by == self.epoch(s, leader))
         return implies(self.leads(s, leader) & own, s.replica[leader].high_watermark > offset)
 
+    @lemma(leader=broker, member=broker, offset=any_offset)
+    def a_leaders_isr_was_there(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
+        """Every member of a presumed leader's ISR has reached the epoch of each commit that the leader knows."""
+        knows = self.is_committed(s, offset) & (offset < s.replica[leader].high_watermark)
+        counts = self.leads(s, leader) & s.replica[leader].isr.has(member) & knows
+        return implies(counts, self.epoch(s, member) >= s.committed.at(offset).by)
+
+    @lemma(leader=broker, member=broker, offset=any_offset)
+    def a_leaders_isr_has_what_it_committed(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
+        """Every member of a presumed leader's ISR, deposed or not, has what is below the leader's high watermark."""
+        counts = self.leads(s, leader) & s.replica[leader].isr.has(member)
+        return implies(
+            counts & (offset < s.replica[leader].high_watermark), self.has_committed(s, member, offset)
+        )
+
     # --- targets ----------------------------------------------------------------------------------------------------
 
     @target(leader=broker, member=broker, offset=any_offset)
     def strong_isr(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
         """Below the high watermark of a presumed leader, every member of the quorum's ISR has the same records."""
         counts = self.leads(s, leader) & (offset < s.replica[leader].high_watermark) & s.quorum.isr.has(member)
+        return implies(counts, self.have_same(s, leader, member, offset))
+
+    @target(leader=broker, member=broker, offset=any_offset)
+    def weak_isr(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
+        """Below the high watermark of a presumed leader, every member of its own ISR has the same records."""
+        known = s.replica[leader]
+        counts = self.leads(s, leader) & (offset < known.high_watermark) & known.isr.has(member)
         return implies(counts, self.have_same(s, leader, member, offset))
 
     @target(leader=broker, offset=any_offset)
