@@ -11,7 +11,6 @@ import z3
 from checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
 from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
 from model.language.domains import Domain, Per, Record, Sequence_
-from model.language.expressions import Expression
 from model.language.system import Predicate, Transition, TransitionSystem
 
 
@@ -84,15 +83,10 @@ class Bounded:
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
-            after == (self.fitted(i, *new[i]) if i in new else before)
+            after == (self.terms.stored(*new[i], self.system.leaves[i]) if i in new else before)
             for i, (before, after) in enumerate(zip(self.before, self.after, strict=True))
             if self.system.leaves[i].low < self.system.leaves[i].high
         ]
-
-    def fitted(self, leaf: int, node: Expression, term: Term) -> Term:
-        """A new value in the form of its leaf: its domain holds it, unless evaluation failed."""
-        of = self.system.leaves[leaf]
-        return self.terms._fitted(term, node, of.kind, interval(of)) if of.kind != "flag" else term
 
     def obligations(self, lemmas: tuple[Predicate, ...], targets: tuple[Predicate, ...]) -> Obligations:
         goals = {**self.holds(lemmas, self.after), DOMAINS: z3.And(self.domain(self.after))}

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 import z3
 
+from checker.engines.symbolic.solving import GaveUp, Watch
 from checker.proofs.obligations import Obligation, Obligations
 
 Answer = Literal["false", "unknown"]
 Tell = Callable[[str], None]
-LONGEST: Final = 2**31 - 1
-"""Milliseconds: the longest time that z3 can be given."""
-
-
-class OutOfTime(Exception):
-    """The limit on seconds is reached."""
-
-
-class Clock:
-    """The time that is left; None is no limit."""
-
-    def __init__(self, seconds: float | None = None) -> None:
-        self.end = None if seconds is None else time.perf_counter() + seconds
-
-    def milliseconds(self) -> int | None:
-        """What is left; `OutOfTime` where that is nothing."""
-        if self.end is None:
-            return None
-        left = int(1000 * (self.end - time.perf_counter()))
-        if left <= 0:
-            raise OutOfTime
-        return min(left, LONGEST)
 
 
 @dataclass
@@ -48,46 +26,49 @@ class Open:
     model: z3.ModelRef | None = field(default=None, repr=False)
 
 
-def ask(solver: z3.Solver, clock: Clock) -> z3.CheckSatResult:
-    """The solver's answer; `OutOfTime` where it ran out of it, `MemoryError` where it had no more memory."""
-    left = clock.milliseconds()
-    if left is not None:
-        solver.set("timeout", left)
+def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
+    """The solver's answer, which may be "unknown"; `GaveUp` where a limit was reached before it had one."""
+    watch.look()
     try:
-        answer = solver.check()
-    except z3.Z3Exception as error:
-        if "memory" in str(error):
-            raise MemoryError from None
-        raise
+        with watch.while_running(solver):
+            answer = solver.check()
+        why = solver.reason_unknown() if answer == z3.unknown else ""
+    except (z3.Z3Exception, MemoryError) as error:
+        answer, why = z3.unknown, f"out of memory: {error}"
     if answer == z3.unknown:
-        why = solver.reason_unknown()
+        watch.look()
         if "memory" in why:
-            raise MemoryError
-        if "interrupted" in why:
-            raise KeyboardInterrupt
-        if "timeout" in why or "canceled" in why:
-            clock.milliseconds()
+            raise GaveUp("memory")
+        if "interrupt" in why or "cancel" in why:
+            raise GaveUp("interrupt")
     return answer
 
 
 def open_goals(
-    obligations: Obligations, obligation: Obligation, clock: Clock, without: frozenset[str] = frozenset()
+    obligations: Obligations,
+    obligation: Obligation,
+    watch: Watch,
+    without: frozenset[str] = frozenset(),
+    stages: dict[str, int] | None = None,
 ) -> list[Open]:
     """The goals of an obligation that do not follow from its conditions and the lemmas, but for those `without`.
 
-    A lemma that is left out is neither assumed nor a goal.
+    A lemma that is left out is neither assumed nor a goal. `stages` notes for each label how far it was necessary to go.
     """
     wanted = [name for name in obligation.goals if name not in without]
+    found: list[Open] = []
     for stage in range(obligation.stages):
-        found: list[Open] = []
+        found = []
+        if stages is not None:
+            stages[obligation.label] = stage
         while wanted:
             solver = _solver(obligations, obligation, stage, without)
             solver.add(z3.Not(z3.And([obligation.goals[name] for name in wanted])))
-            answer = ask(solver, clock)
+            answer = ask(solver, watch)
             if answer == z3.unsat:
                 break
             if answer == z3.unknown:
-                found += _one_by_one(obligations, obligation, stage, wanted, clock, without)
+                found += _one_by_one(obligations, obligation, stage, wanted, watch, without)
                 break
             model = solver.model()
             false = [n for n in wanted if z3.is_false(model.eval(obligation.goals[n], model_completion=True))]
@@ -114,7 +95,7 @@ def _one_by_one(
     obligation: Obligation,
     stage: int,
     goals: Iterable[str],
-    clock: Clock,
+    watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
     """Each goal by itself: a solver may know of some where it does not know of all."""
@@ -122,7 +103,7 @@ def _one_by_one(
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(obligation.goals[name]))
-        answer = ask(solver, clock)
+        answer = ask(solver, watch)
         if answer == z3.sat:
             found.append(Open(obligation, name, "false", model=solver.model()))
         elif answer == z3.unknown:
@@ -130,28 +111,34 @@ def _one_by_one(
     return found
 
 
-def prove(obligations: Obligations, clock: Clock, tell: Tell = lambda text: None) -> list[Open]:
-    """Every goal of a proof that is open."""
+def prove(
+    obligations: Obligations,
+    watch: Watch,
+    tell: Tell = lambda text: None,
+    without: frozenset[str] = frozenset(),
+    stages: dict[str, int] | None = None,
+) -> list[Open]:
+    """Every goal of a proof that is open, but for lemmas `without`; see `open_goals`."""
     found = []
     for number, obligation in enumerate(obligations.all, 1):
         tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
-        found += open_goals(obligations, obligation, clock)
+        found += open_goals(obligations, obligation, watch, without, stages)
     return found
 
 
-def redundant(obligations: Obligations, clock: Clock, tell: Tell = lambda text: None) -> list[str]:
+def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
     """The lemmas each of which can be dropped by itself: the proof goes through without it."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
         without = frozenset({name})
-        if not any(open_goals(obligations, each, clock, without) for each in obligations.all):
+        if not any(open_goals(obligations, each, watch, without) for each in obligations.all):
             found.append(name)
     return found
 
 
 def largest_inductive(
-    obligations: Obligations, candidates: Iterable[str], clock: Clock, tell: Tell = lambda text: None
+    obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
     """The candidates that must be dropped until every other one holds at the start and is kept by every step (Houdini).
 
@@ -165,7 +152,7 @@ def largest_inductive(
             tell(f"{len(droppable) - len(dropped)} candidates left: {obligation.label}")
             lost = {
                 each.goal
-                for each in open_goals(obligations, obligation, clock, frozenset(dropped))
+                for each in open_goals(obligations, obligation, watch, frozenset(dropped))
                 if each.goal in droppable
             }
             dropped |= lost

@@ -6,7 +6,10 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from checker.results import Instance
+from model.language.concrete import explain, holds
 from model.language.domains import Domain, resolved
+from model.language.errors import EvaluationError
 from model.language.logic import every
 from model.language.model import Model, as_parameter
 from model.language.proofs import Proof, Statement
@@ -30,19 +33,34 @@ def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
 def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -> Predicate:
     """A statement for one choice of its parameters, as a predicate of a model and a state."""
 
-    def holds(model: Any, s: Any) -> Any:
+    def of_choice(model: Any, s: Any) -> Any:
         domains = parameter_domains(model, statement)
         arguments = [as_parameter(domains[name], value) for name, value in choice.items()]
         return statement.method(proof(model), s, *arguments)
 
-    return holds
+    return of_choice
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
     """A statement for all values of its parameters; its docstring is the sentence."""
 
-    def holds(model: Any, s: Any) -> Any:
+    def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
 
-    holds.__doc__ = statement.sentence
-    return holds
+    of_all.__doc__ = statement.sentence
+    return of_all
+
+
+def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
+    """Why a statement is false in a state: the first choice of its parameters for which it is, and what it reads."""
+    for choice in choices(model, statement):
+        one = instance(proof, statement, choice)
+        try:
+            if holds(model, state, one).value:
+                continue
+            reads = explain(model, state, one)[1]
+        except EvaluationError:
+            reads = ()
+        domains = parameter_domains(model, statement)
+        return Instance(tuple((n, domains[n].to_json(x)) for n, x in choice.items()), reads)
+    return None

@@ -14,13 +14,14 @@ import z3
 from checker.engines.symbolic.terms import INTEGERS, interval
 from checker.proofs.bounded import Bounded
 from checker.proofs.obligations import Term
-from checker.proofs.proving import Clock, ask
+from checker.engines.symbolic.solving import Watch
+from checker.proofs.proving import ask
 from checker.proofs.unbounded.form import Unbounded
 from checker.proofs.unbounded.relation import Relation, initial
 from checker.proofs.unbounded.shapes import both, kind, shape
 from model.language.domains import Broker, BrokerSet, Domain, Enum, Number, Per, Record, Sequence_
 from model.language.model import Model
-from model.language.system import Transition, TransitionSystem, Variable
+from model.language.system import Predicate, Transition, TransitionSystem, Variable
 
 
 class Tie:
@@ -32,17 +33,17 @@ class Tie:
         self.before = self._lifted(self.bounded.before)
         self.pairs = list(zip(unbounded.before, self.before, strict=True))
 
-    def differences(self, clock: Clock) -> list[str]:
+    def differences(self, watch: Watch) -> list[str]:
         """What the two forms do not agree on, in words; empty where z3 shows that they agree."""
-        found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(clock)),) if not ok]
+        found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(watch)),) if not ok]
         known = {relation.label: relation for relation in self.unbounded.relations}
         for transition in self.system.transitions:
             relation, numbers = self._relation(transition, known)
-            if relation is None or not self._agree(transition, relation, numbers, clock):
+            if relation is None or not self._agree(transition, relation, numbers, watch):
                 found.append(f"{transition.label} differs")
         traced = {t.label.action for t in self.system.transitions} | self.system.absent
         found += [f"{name} is traced nowhere" for name in {r.action for r in known.values()} - traced]
-        return found + [f"{name} says something else" for name in self._statements(clock)]
+        return found + [f"{name} says something else" for name in self._statements(watch)]
 
     # --- states -----------------------------------------------------------------------------------------------------
 
@@ -165,7 +166,7 @@ class Tie:
         return None, []
 
     def _agree(
-        self, transition: Transition, relation: Relation, numbers: list[tuple[Term, Term]], clock: Clock
+        self, transition: Transition, relation: Relation, numbers: list[tuple[Term, Term]], watch: Watch
     ) -> bool:
         """Whether both steps happen in the same states and lead to the same state."""
         here = [*self.pairs, *numbers]
@@ -181,14 +182,14 @@ class Tie:
         traced = self.bounded.enabled(transition)
         alike = z3.Implies(traced, z3.And(list(self._same(self._lifted(self._new(transition)), after))))
         goal = z3.And(traced == both(happens, *self._within(after)), alike)
-        return self._valid([*self.bounded.domain(self.bounded.before), *fixed], goal, clock)
+        return self._valid([*self.bounded.domain(self.bounded.before), *fixed], goal, watch)
 
     def _new(self, transition: Transition) -> list[Term]:
         """The traced state after a step."""
         nodes = transition.updates
         terms = dict(zip(nodes, self.bounded.terms.fold(nodes.values(), self.bounded.before), strict=True))
         return [
-            self.bounded.fitted(i, nodes[i], terms[i]) if i in nodes else term
+            self.bounded.terms.stored(nodes[i], terms[i], self.system.leaves[i]) if i in nodes else term
             for i, term in enumerate(self.bounded.before)
         ]
 
@@ -198,16 +199,16 @@ class Tie:
 
     # --- the rest ---------------------------------------------------------------------------------------------------
 
-    def _same_start(self, clock: Clock) -> bool:
+    def _same_start(self, watch: Watch) -> bool:
         (start,) = self.system.initial
         leaves = [
             self.bounded.terms.constant(leaf.kind, x, interval(leaf))
             for leaf, x in zip(self.system.leaves, start, strict=True)
         ]
         other = initial(self.unbounded.model, self.unbounded.layout)
-        return self._valid([], z3.And(list(self._same(self._lifted(leaves), other))), clock)
+        return self._valid([], z3.And(list(self._same(self._lifted(leaves), other))), watch)
 
-    def _statements(self, clock: Clock) -> Iterator[str]:
+    def _statements(self, watch: Watch) -> Iterator[str]:
         """The names of lemmas and targets that do not say the same: for all numbers within the bounds."""
         known = self.unbounded.proof.statements("lemma", "target")
         domain = self.bounded.domain(self.bounded.before)
@@ -216,7 +217,7 @@ class Tie:
             parts = []
             for q in self.unbounded.quantified(statement, self.before, "any"):
                 parts += self._all_values(q.numbers, q.condition)
-            if not self._valid(domain, traced[name] == z3.And(parts), clock):
+            if not self._valid(domain, traced[name] == z3.And(parts), watch):
                 yield name
 
     def _all_values(self, numbers: tuple[tuple[Term, str], ...], condition: Term) -> list[Term]:
@@ -229,10 +230,10 @@ class Tie:
         """Every number of a kind within the bounds: an offset is below the setting, an epoch at most the setting."""
         return range(self.model.settings[of] + 1)
 
-    def _valid(self, conditions: Sequence[Term], goal: Term, clock: Clock) -> bool:
+    def _valid(self, conditions: Sequence[Term], goal: Term, watch: Watch) -> bool:
         solver = z3.Solver()
         solver.add(*conditions, z3.Not(goal))
-        return ask(solver, clock) == z3.unsat
+        return ask(solver, watch) == z3.unsat
 
 
 def _sequences(domain: Domain) -> Iterator[Sequence_]:
@@ -243,3 +244,12 @@ def _sequences(domain: Domain) -> Iterator[Sequence_]:
             yield from _sequences(part)
     elif isinstance(domain, Per):
         yield from _sequences(domain.element)
+
+
+def says_the_same(system: TransitionSystem, a: Predicate, b: Predicate, watch: Watch) -> bool:
+    """Whether two predicates hold in the same states."""
+    bounded = Bounded.of(system)
+    one, other = (bounded.holds((p,), bounded.before)[p.name] for p in (a, b))
+    solver = z3.SolverFor("QF_BV")
+    solver.add(*bounded.domain(bounded.before), one != other)
+    return ask(solver, watch) == z3.unsat

@@ -17,6 +17,12 @@ from typing import Any
 from model.language import broker, implies, minimum, number, record, sequence, some, when
 from model.language.proofs import Proof, lemma, one_past_last, records, target, without_bounds
 from model.published.kafka_replication import KafkaReplication, any_epoch
+from model.published.kip_320_without import (
+    CommitWithoutFencing,
+    ExpansionBeforeOwnEpoch,
+    FetchWithoutFencing,
+    TruncationWithoutFencing,
+)
 
 
 def any_offset(model: Any) -> Any:
@@ -28,6 +34,7 @@ class Kip320Proof(Proof):
     """Committed records are in every log that may lead next."""
 
     of = KafkaReplication
+    mutants = (CommitWithoutFencing, ExpansionBeforeOwnEpoch, FetchWithoutFencing, TruncationWithoutFencing)
 
     # --- history ----------------------------------------------------------------------------------------------------
 
