@@ -1,4 +1,4 @@
-"""`isrcheck prove`: whether an invariant holds in every reachable state, by induction and not by looking at them all."""
+"""`isrcheck prove`: an invariant holds in every reachable state, by induction and not by looking at them all."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def _prove(
     with blaming(loaded.origin), Watcher(quiet=quiet) as watcher:
         if chosen is None:
             if unbounded or redundant or houdini or mutants or certificate:
-                raise Failure(f"no proof ships beside {loaded.name} for these invariants; name one: --proof", Exit.UNKNOWN)
+                raise Failure(
+                    f"no proof ships beside {loaded.name} for these invariants; name one: --proof", Exit.UNKNOWN
+                )
             from checker.proofs.induction import induction
 
             return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)

@@ -59,9 +59,7 @@ class Bounded:
             slot = range(at, at + domain.element.width)
             empty = self.terms.equal([self.system.leaves[i] for i in slot], tuple(state[i] for i in slot), first)
             filled = z3.Not(
-                self.terms.numbers.le(
-                    length, self.terms.constant("number", offset, interval(leaf)), interval(leaf)
-                )
+                self.terms.numbers.le(length, self.terms.constant("number", offset, interval(leaf)), interval(leaf))
             )
             found += [z3.Or(filled, each) for each in empty]
 

@@ -61,7 +61,7 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """What the steps of a model with history do otherwise to the model's own variables; empty where history is faithful.
+    """What the steps of a model with history do otherwise to the model's own variables; empty where they do nothing.
 
     Expressions are shared, so equal ones are the same object.
     """

@@ -17,13 +17,13 @@ from checker.proofs.history import differences, with_history
 from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
 from checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
 from checker.proofs.results import Counterexample, Failing, ProofResult
-from checker.proofs.shown import Why, counterexample, pair
+from checker.proofs.shown import counterexample, pair
 from checker.proofs.statements import falsifying, predicate
 from checker.proofs.tie import Tie, says_the_same
 from checker.proofs.unbounded.form import Unbounded
 from checker.proofs.unbounded.relation import without_bounds
 from checker.reports.layout import number
-from checker.results import Exit
+from checker.results import Exit, Instance
 from model.language import UnknownName
 from model.language.errors import nearest
 from model.language.model import Model
@@ -266,7 +266,10 @@ class _Run:
         action, label, system = found.obligation.action, found.obligation.label, self.bound.system
         statement = self.attempt.proof.statements("lemma", "candidate", "target").get(found.goal)
         proof = self.attempt.proof
-        why: Why = lambda model, state: statement and falsifying(proof, statement, model, state)  # noqa: E731
+
+        def why(model: Model, state: Any) -> Instance | None:
+            return None if statement is None else falsifying(proof, statement, model, state)
+
         self.tell(f"is the state before {label} reachable?")
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)

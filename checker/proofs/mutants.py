@@ -20,9 +20,7 @@ def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tel
         name = mutant_name(mutant)
         tell(f"mutant {name}")
         loaded = LoadedModel(mutant, name, attempt.loaded.origin, fitting(mutant, None))
-        tried = by_lemmas(
-            replace(attempt, loaded=loaded, find_redundant=False), limits, lambda text, of=name: tell(f"{of}: {text}"), False  # type: ignore[misc]
-        )
+        tried = by_lemmas(replace(attempt, loaded=loaded, find_redundant=False), limits, tell, look=False)
         if tried.verdict == "incomplete":
             result.verdict, result.exit_code, result.reason = "incomplete", tried.exit_code, f"{name}: {tried.reason}"
             return

@@ -1,7 +1,7 @@
 """What has to be shown of a proof, as terms of z3, in whatever form states are written.
 
-An *obligation* says that some conditions, and the lemmas, imply goals. Those of a proof: every lemma holds at the start;
-every lemma holds after each step from a state where all hold; each target follows from the lemmas.
+An *obligation* says that some conditions, and the lemmas, imply goals. Those of a proof: every lemma holds at the
+start; every lemma holds after each step from a state where all hold; each target follows from the lemmas.
 
 Two goals stand beside the lemmas, under names of their own: that the step has a meaning, and that its values stay in
 their domains. What is assumed of a state without proof is only that its values lie in their domains.
@@ -26,8 +26,8 @@ TARGET: Final = "targets"
 class Obligation:
     """Where the conditions and the lemmas hold, all goals do.
 
-    `action` is the action of which this is an instance, START or TARGET. `lemmas` are terms by the name of the lemma, as
-    strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more of them into account.
+    `action` is the action of which this is an instance, START or TARGET. `lemmas` are terms by the name of the lemma,
+    as strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more into account.
     """
 
     label: str

@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or of which the solver does not know: in which obligation, and the solver's model."""
+    """A goal that does not follow, or of which the solver does not know; in which obligation, with the solver's model."""
 
     obligation: Obligation
     goal: str
@@ -53,7 +53,7 @@ def open_goals(
 ) -> list[Open]:
     """The goals of an obligation that do not follow from its conditions and the lemmas, but for those `without`.
 
-    A lemma that is left out is neither assumed nor a goal. `stages` notes for each label how far it was necessary to go.
+    A lemma that is left out is neither assumed nor a goal. `stages` notes the last stage for each label.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []

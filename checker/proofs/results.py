@@ -33,7 +33,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that does not follow for an action: in which instances, and whether the solver says so or does not know."""
+    """A goal that does not follow for an action: in which instances; the solver says so, or it does not know."""
 
     action: str
     goal: str

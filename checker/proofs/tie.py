@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 
 import z3
 
+from checker.engines.symbolic.solving import Watch
 from checker.engines.symbolic.terms import INTEGERS, interval
 from checker.proofs.bounded import Bounded
 from checker.proofs.obligations import Term
-from checker.engines.symbolic.solving import Watch
 from checker.proofs.proving import ask
 from checker.proofs.unbounded.form import Unbounded
 from checker.proofs.unbounded.relation import Relation, initial
@@ -233,7 +233,7 @@ class Tie:
     def _valid(self, conditions: Sequence[Term], goal: Term, watch: Watch) -> bool:
         solver = z3.Solver()
         solver.add(*conditions, z3.Not(goal))
-        return ask(solver, watch) == z3.unsat
+        return bool(ask(solver, watch) == z3.unsat)
 
 
 def _sequences(domain: Domain) -> Iterator[Sequence_]:
@@ -252,4 +252,4 @@ def says_the_same(system: TransitionSystem, a: Predicate, b: Predicate, watch: W
     one, other = (bounded.holds((p,), bounded.before)[p.name] for p in (a, b))
     solver = z3.SolverFor("QF_BV")
     solver.add(*bounded.domain(bounded.before), one != other)
-    return ask(solver, watch) == z3.unsat
+    return bool(ask(solver, watch) == z3.unsat)

@@ -20,7 +20,8 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN)
     lines = [title + ("" if first.canonical else " (not canonical)"), *trace_text(first.trace, ink)]
     lines += ["", *_last_state(first.trace, ink)]
     for name, finding in violations:
-        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}", *why_text(finding.instance, first.trace)]
+        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
+        lines += why_text(finding.instance, first.trace)
     return lines
 
 

@@ -42,7 +42,11 @@ def verdict_line(result: ProofResult, ink: Ink = PLAIN) -> str:
 
 
 def _how(result: ProofResult) -> str:
-    by = f"{result.k}-induction" if result.by == "induction" else f"{plural(len(result.lemmas), 'lemma')} of {result.proof}"
+    by = (
+        f"{result.k}-induction"
+        if result.by == "induction"
+        else f"{plural(len(result.lemmas), 'lemma')} of {result.proof}"
+    )
     form = "without bounds" if result.form == "unbounded" else "at the settings"
     versions = ", ".join(f"{name} {version}" for name, version in result.solvers.items())
     return f"by {by}, {form}, {number(result.obligations)} goals asked of {versions}"

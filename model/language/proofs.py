@@ -80,7 +80,7 @@ def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as what the lemmas prove; it must say what the invariant of the same name says, if there is one."""
+    """Marks a method as what the lemmas prove; it says what the invariant of its name says, if there is one."""
     return _statement("target", parameters)
 
 
@@ -105,7 +105,7 @@ def without_bounds(method: Method) -> Method:
 
 
 def one_past_last(s: Any, limit: Any, holds: Callable[[Any], Any]) -> Any:
-    """One past the greatest offset below a limit for which it holds, 0 if there is none; only where there are no bounds."""
+    """One past the greatest offset below a limit for which it holds, 0 if there is none; only without bounds."""
     return s._one_past_last(limit, holds)
 
 
@@ -119,7 +119,7 @@ class Proof:
     mutants: ClassVar[tuple[type[Model], ...]] = ()
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model: Any = model
 
     def history(self) -> dict[str, Domain]:
         """Name and domain of each history variable; each starts at the first value of its domain."""
@@ -157,9 +157,7 @@ class Proof:
     def check_fit(cls, model: type[Model], name: str) -> None:
         """Raises `UnknownName` if the proof is not about this model."""
         if not issubclass(model, cls.of):
-            raise UnknownName(
-                f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them"
-            )
+            raise UnknownName(f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them")
         recorded = {a for x in cls._methods() for a in getattr(x, "__records__", ())}
         if recorded and not recorded & set(model.actions()):
             raise UnknownName(

@@ -286,9 +286,7 @@ class Kip320Proof(Proof):
     def a_leaders_isr_has_what_it_committed(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
         """Every member of a presumed leader's ISR, deposed or not, has what is below the leader's high watermark."""
         counts = self.leads(s, leader) & s.replica[leader].isr.has(member)
-        return implies(
-            counts & (offset < s.replica[leader].high_watermark), self.has_committed(s, member, offset)
-        )
+        return implies(counts & (offset < s.replica[leader].high_watermark), self.has_committed(s, member, offset))
 
     # --- targets ----------------------------------------------------------------------------------------------------
 

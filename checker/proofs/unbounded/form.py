@@ -44,7 +44,9 @@ class Unbounded:
         self.relations = relations(model, self.layout, self.before)
         self._known: dict[tuple[int, tuple[int, ...]], Term] = {}
         self._lemmas = {name: list(self.quantified(lemma, self.before, "any")) for name, lemma in lemmas.items()}
-        self._domains = [_everywhere(n, p, t) for n, (p, t) in enumerate(zip(self.layout.parts, self.before, strict=True))]
+        self._domains = [
+            _everywhere(n, p, t) for n, (p, t) in enumerate(zip(self.layout.parts, self.before, strict=True))
+        ]
         self._some = self._spoken_of()
 
     def obligations(self, targets: dict[str, Statement]) -> Obligations:
@@ -141,17 +143,17 @@ class Unbounded:
             pool.setdefault(of, {}).update(numbers)
         special = {of: list(numbers) for of, numbers in pool.items()}
         for part, old, new in zip(self.layout.parts, self.before, after, strict=True):
-            of = kind(part.domain)
-            if of is None:
+            own_kind = kind(part.domain)
+            if own_kind is None:
                 continue
             if part.endless is None:
                 changed = [] if new.eq(old) else [z3.simplify(new)]
-                pool.setdefault(of, {}).update(dict.fromkeys([old, *changed]))
+                pool.setdefault(own_kind, {}).update(dict.fromkeys([old, *changed]))
                 if stage >= 2:
-                    pool[of][z3.simplify(old - 1)] = None
+                    pool[own_kind][z3.simplify(old - 1)] = None
             elif stage >= 1:
                 read = [z3.Select(old, at) for at in special.get(part.endless, ())]
-                pool.setdefault(of, {}).update(dict.fromkeys(read))
+                pool.setdefault(own_kind, {}).update(dict.fromkeys(read))
         return pool
 
     def _instances(self, quantified: Iterable[Quantified], pool: Pool) -> list[Term]:

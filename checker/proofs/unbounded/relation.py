@@ -139,7 +139,7 @@ class UnboundedState:
         def truth(at: Term) -> Term:
             return as_flag(holds(UnboundedNumber((at,), limit.domain))).truth
 
-        fixed = z3.And(0 <= end, end <= z3.If(up_to < 0, 0, up_to), z3.Or(end == 0, truth(end - 1)))
+        fixed = z3.And(end >= 0, end <= z3.If(up_to < 0, 0, up_to), z3.Or(end == 0, truth(end - 1)))
         beyond = z3.Implies(z3.And(end <= offset, offset < up_to), z3.Not(truth(offset)))
         of = str(kind(limit.domain))
         self._definitions.append(Definition(end, of, (Quantified((), fixed), Quantified(((offset, of),), beyond))))

@@ -119,13 +119,14 @@ def shape(domain: Domain) -> list[Part]:
                 for p in shape(d)
             ]
         case Sequence_():
-            return [Part(".length", Number(0, domain.capacity)), *_endless(domain.element, kind(Number(0, domain.capacity)))]
+            return [
+                Part(".length", Number(0, domain.capacity)),
+                *_endless(domain.element, kind(Number(0, domain.capacity))),
+            ]
         case Per() if kind(domain.index) is not None:
             return _endless(domain.element, kind(domain.index))
         case Per():
-            return [
-                replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)
-            ]
+            return [replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)]
         case Flag() | Number() | Enum() | Broker():
             return [Part("", domain)]
     raise ModelError(f"{domain} cannot be kept without bounds; prove this model at its settings, without --unbounded")

@@ -304,7 +304,7 @@ class Structure(OfTheState):
 
     @property
     def _terms(self) -> tuple[Term, ...]:
-        return self._given if self._place is None else self._place.read(len(shape(self._domain)))  # type: ignore[no-any-return]
+        return self._given if self._place is None else self._place.read(len(shape(self._domain)))
 
     @property
     def _defined(self) -> Term:
@@ -313,7 +313,7 @@ class Structure(OfTheState):
     def _part(self, domain: Domain, offset: int) -> Any:
         if self._place is not None:
             return placed(domain, self._place.within(offset))
-        return value_of(domain, self._given[offset : offset + len(shape(domain))], self._given_defined)  # type: ignore[has-type]
+        return value_of(domain, self._given[offset : offset + len(shape(domain))], self._given_defined)
 
     def _store(self, terms: tuple[Term, ...], defined: Term, offset: int = 0) -> None:
         if self._place is None:
