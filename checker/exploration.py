@@ -116,7 +116,7 @@ class Paths(Protocol):
         ...
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
-        """To the state with these leaves, counted or not; of 2 states or more."""
+        """To the state with these leaves, counted or not."""
         ...
 
 

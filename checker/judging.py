@@ -113,7 +113,7 @@ class Judge:
         if self.found.error is None:
             return None
         level, leaves, instance = self.found.error
-        path = Path(leaves, ()) if level == 1 else self.paths.to_state(leaves, level)
+        path = self.paths.to_state(leaves, level)
         shown = self._replayed(path)
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)

@@ -145,13 +145,11 @@ def test_memory_ends_a_search(tmp_path: Path) -> None:
     assert (data["depth"], data["reason"]) == (0, words)
 
 
-@pytest.mark.parametrize("why", ["max. memory exceeded", "(incomplete quantifiers)"])
-def test_an_answer_that_z3_does_not_know_ends_a_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
-) -> None:
+def tire(monkeypatch: pytest.MonkeyPatch, questions: int, why: str) -> None:
+    """Lets z3 answer so many questions; of every later one it does not know the answer."""
     asked: list[Any] = []
 
-    class Doubtful:
+    class Tired:
         def __init__(self, solver: Any) -> None:
             self.solver = solver
 
@@ -160,17 +158,45 @@ def test_an_answer_that_z3_does_not_know_ends_a_search(
 
         def check(self, *assumed: Any) -> Any:
             asked.append(assumed)
-            return z3.unknown if len(asked) > 3 else self.solver.check(*assumed)
+            return z3.unknown if len(asked) > questions else self.solver.check(*assumed)
 
         def reason_unknown(self) -> str:
             return why
 
     solver_for = z3.SolverFor
-    monkeypatch.setattr(solving.z3, "SolverFor", lambda logic: Doubtful(solver_for(logic)))
+    monkeypatch.setattr(solving.z3, "SolverFor", lambda logic: Tired(solver_for(logic)))
+
+
+@pytest.mark.parametrize("why", ["max. memory exceeded", "(incomplete quantifiers)"])
+def test_an_answer_that_z3_does_not_know_ends_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    tire(monkeypatch, 3, why)
     outcome, data = ask(tmp_path, "--quiet")
     reason = f"z3 gave up: {why}" if "quantifiers" in why else "more memory needed than the memory of this machine"
     assert (outcome.code, data["reason"], data["verdict"]) == (152, reason, "incomplete")
     assert data["depth"] == 3
+
+
+def test_what_was_found_before_z3_gives_up_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tire(monkeypatch, 3, "tired")
+    outcome, data = ask(tmp_path, "-s", "least=2", "--invariant", "half", "--invariant", "is-small")
+    assert (outcome.code, data["reason"], data["verdict"]) == (12, "z3 gave up: tired", "violated")
+    assert data["invariants"]["half"] == {"verdict": "incomplete", "checked_depth": 2}
+    violated = data["invariants"]["is-small"]
+    assert (violated["length"], violated["canonical"]) == (3, False)
+
+
+@pytest.mark.parametrize("questions", [4, 5, 40])
+def test_an_error_that_was_met_before_z3_gives_up_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, questions: int
+) -> None:
+    tire(monkeypatch, questions, "tired")
+    model = mistaken(tmp_path, '"""Acts."""\ns.x = s.x + 1')
+    outcome = run("check", model, "--engine", "symbolic", "--json", tmp_path / "r.json", "--quiet")
+    assert outcome.code == 75
+    error = valid(tmp_path / "r.json")["evaluation_error"]
+    assert (len(error["trace"]), error["canonical"]) == (4, questions > 5)
 
 
 def test_a_trace_that_is_not_the_least_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ PATIENCE: Final = 300.0
 class SymbolicPaths:
     """What a search has found: a path for each question and level, and what is refuted at each level.
 
-    `left` gives the seconds left to the whole run, None without a limit.
+    `left` gives the seconds left to the whole run, None without a limit. `any` are states with an error that need not
+    be the least.
     """
 
     template: Template
@@ -37,6 +38,7 @@ class SymbolicPaths:
     left: Callable[[], float | None]
     witnesses: dict[tuple[str | tuple[int, ...], int], Path] = field(default_factory=dict)
     refuted: dict[int, list[str]] = field(default_factory=dict)
+    any: set[tuple[int, ...]] = field(default_factory=set)
 
     def to_violation(self, invariant: str, length: int) -> Path:
         return self._canonical(invariant, length, self.classes)
@@ -45,6 +47,8 @@ class SymbolicPaths:
         return self._canonical(STUCK, length, self.classes)
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        if leaves in self.any:
+            return self.witnesses[leaves, length]
         # One state is not alike to others: all paths to it are needed.
         return self._canonical(leaves, length, [])
 
@@ -70,7 +74,7 @@ class SymbolicPaths:
                 walk.improve()
         except (GaveUp, KeyboardInterrupt):
             return replace(walk.best if walk else best, canonical=False)
-        return walk.best
+        return replace(walk.best, canonical=True)
 
     def _at_the_end(self, unrolling: Unrolling, target: str | tuple[int, ...]) -> Term:
         level = len(unrolling.states)

@@ -6,6 +6,8 @@ first violation has the same length; but no state is counted, and nothing is kno
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import z3
 
 from checker.engines.symbolic import symmetry
@@ -46,6 +48,8 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
+        # The last state of a path at whose end something is wrong, and its level.
+        self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:
         try:
@@ -56,6 +60,8 @@ class Search:
             self.found.stopped, self.found.why = gave_up.stop, gave_up.why
         except KeyboardInterrupt:
             self.found.stopped = "interrupt"
+        if self.found.stopped not in ("violation", "error", "depth"):
+            self._keep_what_is_wrong()
         return self.found
 
     def _levels(self) -> None:
@@ -94,6 +100,10 @@ class Search:
         anything = z3.Bool(f"wrong!{level}")
         self.solver.add([anything == z3.Or(wrong)])
         if self.solver.satisfiable(anything):
+            model = self.solver.model()
+            for question, term in zip(questions, wrong, strict=True):
+                if z3.is_true(model.eval(term, model_completion=True)):
+                    self._keep(question, level, model)
             return False
         self.solver.add([z3.Not(anything)])
         self.paths.refuted[level] = questions
@@ -101,25 +111,18 @@ class Search:
 
     def _states(self, level: int) -> None:
         """What is wrong with the states of a level, which is not clean."""
-        for name in list(self.open):
-            if self._met(name, level):
-                self.found.violated[name] = level
-                self.open.remove(name)
+        self.open = [name for name in self.open if not self._met(name, level)]
         meaningless = self._met(MEANINGLESS, level)
         self.found.unrolled = level, level - 1
         if meaningless:
-            self.found.error = level, self._least(MEANINGLESS, level), None
-            raise _Stopped("error")
+            self._fail(MEANINGLESS, level, self._least(MEANINGLESS, level))
         if self.found.violated and not self.keep_going:
             raise _Stopped("violation")
 
     def _steps(self, level: int) -> None:
         """What is wrong with the steps from the states of a level."""
         if self._met(FAILING, level):
-            leaves = self._least(FAILING, level)
-            failures = evaluate([t.failure for t in self.system.transitions], leaves)
-            self.found.error = level, leaves, failures.index(1)
-            raise _Stopped("error")
+            self._fail(FAILING, level, self._least(FAILING, level))
         if self.deadlock and self._met(STUCK, level):
             self.found.deadlock = self.found.deadlock or level
             if not self.keep_going:
@@ -128,23 +131,56 @@ class Search:
 
     def _met(self, question: str, level: int) -> bool:
         """Whether something is wrong at the end of some path; the path is kept."""
-        asked = self.unrolling.asked(level, question)
-        if not self.solver.satisfiable(asked):
-            self.paths.refuted.setdefault(level, []).append(question)
-            return False
-        self.paths.witnesses[question, level] = self._path(self.solver.model(), level)
-        self._last = self.unrolling.state(self.solver.model(), level)
+        if (question, level) not in self.paths.witnesses:
+            if not self.solver.satisfiable(self.unrolling.asked(level, question)):
+                self.paths.refuted.setdefault(level, []).append(question)
+                return False
+            self._keep(question, level, self.solver.model())
         return True
 
-    def _path(self, model: z3.ModelRef, length: int) -> Path:
-        return Path(self.unrolling.state(model, 1), self.unrolling.instances(model, length))
+    def _keep(self, question: str, level: int, model: z3.ModelRef) -> None:
+        """Keeps a path at whose end something is wrong."""
+        path = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, level), canonical=False)
+        self.paths.witnesses[question, level] = path
+        self._ends[question] = level, self.unrolling.state(model, level)
+        if question in self.open:
+            self.found.violated[question] = level
+
+    def _fail(self, question: str, level: int, leaves: tuple[int, ...]) -> NoReturn:
+        """Ends the search with an error in a state."""
+        failures = evaluate([t.failure for t in self.system.transitions], leaves)
+        self.found.error = level, leaves, failures.index(1) if question == FAILING else None
+        raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least state of a level in which something is wrong, with a path to it."""
-        unrolling, solver = self.paths.of_length(level, self.watch)
-        solver.add([unrolling.asked(level, question)])
-        leaves = least_state(unrolling, solver, self._last)
-        assert solver.satisfiable()
-        instances = unrolling.instances(solver.model(), level)
-        self.paths.witnesses[leaves, level] = Path(unrolling.state(solver.model(), 1), instances)
+        """The least state of a level in which something is wrong, with a path to it; any such one where z3 gives up."""
+        _, leaves = self._ends[question]
+        try:
+            unrolling, solver = self.paths.of_length(level, self.watch)
+            solver.add([unrolling.asked(level, question)])
+            leaves = least_state(unrolling, solver, leaves)
+            assert solver.satisfiable()
+            model = solver.model()
+        except (GaveUp, KeyboardInterrupt):
+            return self._any(question)
+        path = Path(unrolling.state(model, 1), unrolling.instances(model, level), canonical=False)
+        self.paths.witnesses[leaves, level] = path
         return leaves
+
+    def _any(self, question: str) -> tuple[int, ...]:
+        """A state in which something is wrong, which need not be the least."""
+        level, leaves = self._ends[question]
+        self.paths.witnesses[leaves, level] = self.paths.witnesses[question, level]
+        self.paths.any.add(leaves)
+        return leaves
+
+    def _keep_what_is_wrong(self) -> None:
+        """What the last level showed before the search gave up: an error or a deadlock, perhaps not the least one."""
+        try:
+            for question in (MEANINGLESS, FAILING):
+                if question in self._ends:
+                    self._fail(question, self._ends[question][0], self._any(question))
+        except _Stopped as stopped:
+            self.found.stopped = stopped.reason
+        if STUCK in self._ends:
+            self.found.deadlock = self.found.deadlock or self._ends[STUCK][0]
