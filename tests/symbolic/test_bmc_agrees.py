@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+import z3
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checker import check
+from checker.engines.symbolic.paths import LeastPath
+from checker.engines.symbolic.unrolling import Link
 from checker.exploration import Limits
 from tests.agreement.engines import STATES, traced
 from tests.agreement.profiles import examples
@@ -46,3 +50,66 @@ def test_traces_are_canonical(source: str, question: Question) -> None:
     if other.evaluation is not None:
         assert other.evaluation == one.evaluation
     assert other.verdict != "holds"
+
+
+# --- broken on purpose ----------------------------------------------------------------------------------------------
+
+
+WALKS = '''\
+class Random(Model):
+    invariants = ("below",)
+
+    def variables(self):
+        return {"n": number(0, 9), "side": flag, "start": number(0, 2)}
+
+    @initial(start=number(0, 2))
+    def initial(self, s, start):
+        s.start = start
+
+    @action(who=number(0, 1), actor="who")
+    def step(self, s, who):
+        """Counts; the two take turns."""
+        s.require(s.start > 0, (s.n == 1) | (s.n == 3) if who == 0 else (s.n == 0) | (s.n == 2))
+        s.n += 1
+
+    @action(to=flag, actor="clock")
+    def turn(self, s, to):
+        """Counts alone, after the first step."""
+        s.require(s.n > 0, s.n < 5)
+        s.n += 1
+        s.side = to
+
+    @invariant
+    def below(self, s):
+        """Invariant."""
+        return s.n < 4
+'''
+
+
+def traces_agree() -> bool:
+    ours, local = (check(load(WALKS), engine=engine) for engine in ("symbolic", "local"))
+    return ours.findings == local.findings
+
+
+def test_the_trace_of_many_walks_is_canonical() -> None:
+    assert traces_agree()
+
+
+@pytest.mark.parametrize(
+    ("method", "instead"),
+    [
+        ("_fewest_changes", lambda walk: None),
+        ("_least_start", lambda walk: walk.solver.add([walk.unrolling.starts[2]])),
+        ("_counted_changes", lambda walk: [z3.BoolVal(True)] * 9),
+    ],
+)
+def test_a_step_towards_the_least_path_that_is_left_out_is_noticed(
+    method: str, instead: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LeastPath, method, instead)
+    assert not traces_agree()
+
+
+def test_labels_that_are_not_made_least_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Link, "below", lambda link, instance: z3.BoolVal(False))
+    assert not traces_agree()
