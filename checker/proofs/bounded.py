@@ -98,9 +98,15 @@ class Bounded:
             all=(
                 *(self._start(number, state, goals) for number, state in enumerate(self.system.initial, 1)),
                 *(self._step(t, goals, constraints, lambda stage: assumed) for t in self.system.transitions),
-                Obligation(TARGET, TARGET, domains, lambda stage: assumed, self.holds(targets, self.before)),
+                Obligation(TARGET, TARGET, domains, lambda stage: assumed, self._aims(targets)),
             ),
         )
+
+    def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
+        """The targets, and that every constraint means something in the states that are checked."""
+        failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
+        doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
+        return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})
 
     def _start(self, number: int, state: tuple[int, ...], goals: Mapping[str, Term]) -> Obligation:
         conditions = self.terms.equal(self.system.leaves, self.after, state)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from model.language import Model, ModelError
+from model.language.model import line_of
 from model.language.proofs import Proof, recorded_values
 from model.language.system import TransitionSystem
 
@@ -53,7 +54,10 @@ def _recording(
         if not s._acts:
             return
         for recorder in recorders:
-            values |= recorded_values(own, recorder, s._reader(), given)
+            recorded = recorded_values(own, recorder, s._reader(), given)
+            for name in recorded.keys() & values.keys():
+                raise ModelError(f"{line_of(recorder)}: two recorders give {name!r} for one action; give it in one")
+            values |= recorded
         for name, value in values.items():
             setattr(s, name, value)
 

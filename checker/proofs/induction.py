@@ -21,7 +21,7 @@ from checker.proofs.bounded import Bounded
 from checker.proofs.ending import solvers, stopped, unknown
 from checker.proofs.proving import Tell, ask
 from checker.proofs.results import Counterexample, Failing, ProofResult
-from checker.proofs.shown import counterexample, of_predicate, walked
+from checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
 from checker.results import Exit
 from model.language.model import Model
 from model.language.system import TransitionSystem
@@ -147,6 +147,8 @@ class _Attempt:
                 return False
             if answer == z3.sat:
                 failing.append(self._failing(path, solver.model(), name))
+        self.tell("are the states before reachable?")
+        failing = with_reachability(self.system, failing)
         self.result.failing = failing
         if failing:
             self._judge(failing)
@@ -156,7 +158,6 @@ class _Attempt:
         states = [path.state(model, level) for level in range(1, self.k + 2)]
         instances = [self.system.transitions[i].label for i in path.instances(model, self.k + 1)]
         why = of_predicate(self.chosen.get(name))
-        self.tell(f"is the state before {instances[-1]} reachable?")
         shown = counterexample(self.model, self.system, states, [str(x) for x in instances], why)
         sentence = self.result.targets.get(name, "An action or a predicate has no meaning.")
         return Failing(instances[-1].action, name, sentence, (str(instances[-1]),), "false", shown)

@@ -17,7 +17,7 @@ from checker.proofs.history import differences, with_history
 from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
 from checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
 from checker.proofs.results import Counterexample, Failing, ProofResult
-from checker.proofs.shown import counterexample, pair
+from checker.proofs.shown import counterexample, pair, with_reachability
 from checker.proofs.statements import falsifying, predicate
 from checker.proofs.tie import Tie, says_the_same
 from checker.proofs.unbounded.form import Unbounded
@@ -251,7 +251,11 @@ class _Run:
         grouped: dict[tuple[str, str], list[Open]] = {}
         for each in found:
             grouped.setdefault((each.obligation.action, each.goal), []).append(each)
-        return [self._one(action, goal, group) for (action, goal), group in grouped.items()]
+        shown = [self._one(action, goal, group) for (action, goal), group in grouped.items()]
+        if self.bound is None:
+            return shown
+        self.tell("are the states before reachable?")
+        return with_reachability(self.bound.system, shown)
 
     def _one(self, action: str, goal: str, group: list[Open]) -> Failing:
         sentences = {**self.result.lemmas, **self.result.targets, **GOALS}
@@ -270,7 +274,6 @@ class _Run:
         def why(model: Model, state: Any) -> Instance | None:
             return None if statement is None else falsifying(proof, statement, model, state)
 
-        self.tell(f"is the state before {label} reachable?")
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET:

@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or of which the solver does not know; in which obligation, with the solver's model."""
+    """A goal that does not follow, or of which the solver does not know; in which obligation, with a model of z3."""
 
     obligation: Obligation
     goal: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,15 +31,22 @@ class Reachability:
         return f"not known to be reachable: {number(self.distinct)} reachable states are others"
 
 
-def reachability(system: TransitionSystem, leaves: tuple[int, ...], limits: Limits = LOOK) -> Reachability:
-    """Whether the state with these leaves is reachable."""
+def reachability(
+    system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
+) -> list[Reachability]:
+    """For each of some states, given by their leaves, whether it is reachable: one search for all."""
     from checker.engines.local.search import search
 
+    asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}
+    predicates = tuple(_elsewhere(system, leaves, name) for leaves, name in asked.items())
+    question = replace(system, invariants=predicates, goals=(), bounds=())
+    found, _ = search(question, keep_going=len(asked) > 1, deadlock=False, limits=limits, report=None)
+    lengths = [found.violated.get(asked[leaves]) for leaves in states]
+    return [Reachability(n is not None or found.stopped is None, n, sum(found.levels)) for n in lengths]
+
+
+def _elsewhere(system: TransitionSystem, leaves: tuple[int, ...], name: str) -> Predicate:
     is_here = e.and_(
         *(e.eq(e.leaf(leaf), e.constant(leaf.kind, x)) for leaf, x in zip(system.leaves, leaves, strict=True))
     )
-    elsewhere = Predicate(HERE, "The state is another one.", e.not_(is_here), e.FALSE)
-    asked = replace(system, invariants=(elsewhere,), goals=(), bounds=())
-    found, _ = search(asked, keep_going=False, deadlock=False, limits=limits, report=None)
-    length = found.violated.get(HERE)
-    return Reachability(length is not None or found.stopped is None, length, sum(found.levels))
+    return Predicate(name, "The state is another one.", e.not_(is_here), e.FALSE)

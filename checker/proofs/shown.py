@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import z3
@@ -10,7 +11,7 @@ import z3
 from checker.engines.interpreter import Interpreter
 from checker.proofs.bounded import Bounded
 from checker.proofs.reachability import reachability
-from checker.proofs.results import Counterexample
+from checker.proofs.results import Counterexample, Failing
 from checker.results import Instance, Step, Trace
 from model.language.concrete import explain
 from model.language.errors import EvaluationError
@@ -26,7 +27,19 @@ def counterexample(
 ) -> Counterexample:
     """States, the labels of the steps between them, and why something is false in the last one."""
     trace = walked(model, system, states, labels)
-    return Counterexample(trace, why(model, trace.steps[-1].state), reachability(system, tuple(states[0])))
+    return Counterexample(trace, why(model, trace.steps[-1].state), None)
+
+
+def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
+    """The same, each counterexample with what the explicit engine says of its first state."""
+    shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
+    found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
+    return [
+        each
+        if each.counterexample is None
+        else replace(each, counterexample=replace(each.counterexample, reachability=next(found)))
+        for each in failing
+    ]
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:

@@ -13,18 +13,16 @@ from model.published.kip_320 import Kip320
 
 
 class CommitWithoutFencing(Kip320):
-    """A leader counts followers of any epoch when it raises its high watermark."""
+    """A leader counts members of its ISR by the length of their logs alone when it raises its high watermark."""
 
     abstract = True
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has, whatever their epochs."""
+        """The leader raises its high watermark over an offset that every log of its ISR has reached."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
-        s.require(
-            s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)),
-        )
+        s.require(s.replica[leader].isr.every(lambda f: s.log[f].length > passed))
         s.replica[leader].high_watermark = passed + 1
 
 

@@ -42,7 +42,7 @@ class Unbounded:
         self.layout = Layout.of(model)
         self.before = self.layout.fresh("before")
         self.relations = relations(model, self.layout, self.before)
-        self._known: dict[tuple[int, tuple[int, ...]], Term] = {}
+        self._known: dict[tuple[int, ...], tuple[Term, ...]] = {}
         self._lemmas = {name: list(self.quantified(lemma, self.before, "any")) for name, lemma in lemmas.items()}
         self._domains = [
             _everywhere(n, p, t) for n, (p, t) in enumerate(zip(self.layout.parts, self.before, strict=True))
@@ -164,11 +164,13 @@ class Unbounded:
         return [term for term in found if not z3.is_true(term)]
 
     def _instance(self, q: Quantified, terms: tuple[Term, ...]) -> Term:
-        key = (q.condition.get_id(), tuple(t.get_id() for t in terms))
+        key = (q.condition.get_id(), *(t.get_id() for t in terms))
         if key not in self._known:
             pairs = [(number, term) for (number, _), term in zip(q.numbers, terms, strict=True)]
-            self._known[key] = z3.substitute(q.condition, *pairs) if pairs else q.condition
-        return self._known[key]
+            made = z3.substitute(q.condition, *pairs) if pairs else q.condition
+            # The terms are kept with it: z3 gives the number of a term that is gone to another one.
+            self._known[key] = made, q.condition, *terms
+        return self._known[key][0]
 
 
 def _everywhere(number: int, part: Part, term: Term) -> Quantified:
