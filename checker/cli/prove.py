@@ -82,7 +82,9 @@ def _prove(
     _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
                                  "--mutants": mutants, "--certificate": certificate})  # fmt: skip
     chosen = None if k is not None else _proof(loaded, proof, invariants)
-    with blaming(loaded.origin), Watcher(quiet=quiet) as watcher:
+    if certificate is not None and Path(certificate).exists():
+        raise Failure(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
+    with blaming(loaded.origin), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
         if chosen is None:
             if unbounded or redundant or houdini or mutants or certificate:
                 raise Failure(
@@ -123,6 +125,12 @@ def _proof(loaded: LoadedModel, spec: str | None, invariants: tuple[str, ...]) -
         return load(spec)
     found = beside(loaded.name) if loaded.origin is None else None
     return found if found is not None and set(invariants) <= found.statements("target").keys() else None
+
+
+def _file(spec: str | None) -> Path | None:
+    """The user's file that a proof comes from."""
+    path = (spec or "").partition(":")[0]
+    return Path(path) if path.endswith(".py") else None
 
 
 def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, result: ProofResult) -> None:

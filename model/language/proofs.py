@@ -31,6 +31,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from model.language.domains import Domain
@@ -156,7 +157,7 @@ class Proof:
     @classmethod
     def check_fit(cls, model: type[Model], name: str) -> None:
         """Raises `UnknownName` if the proof is not about this model."""
-        if not issubclass(model, cls.of):
+        if not any(_same_class(base, cls.of) for base in model.__mro__):
             raise UnknownName(f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them")
         recorded = {a for x in cls._methods() for a in getattr(x, "__records__", ())}
         if recorded and not recorded & set(model.actions()):
@@ -164,6 +165,17 @@ class Proof:
                 f"proof {cls.name()} records actions that model {name} does not have: {', '.join(sorted(recorded))}; "
                 f"{nearest(min(recorded), model.actions())}"
             )
+
+
+def _same_class(a: type, b: type) -> bool:
+    """Whether two classes are defined at the same place: a user's file may be run for the model and for its proof."""
+    return a is b or (a.__qualname__ == b.__qualname__ and _file_of(a) == _file_of(b))
+
+
+def _file_of(cls: type) -> str:
+    """The file that a class is defined in, or its module where it has no method that says so."""
+    found = [x for x in vars(cls).values() if inspect.isfunction(x)]
+    return str(Path(found[0].__code__.co_filename).resolve()) if found else cls.__module__
 
 
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
