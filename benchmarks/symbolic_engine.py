@@ -5,7 +5,7 @@
 Each row is a process of its own. The lengths are those that TLC reports; a wrong one ends the run. `search` is the
 time until the violation is found, all shorter lengths refuted; `trace` until its canonical trace is known. Beside them
 stands the time of the local engine, start and compilation included, and whether its trace is the same. `--wide` adds
-bounds that the local engine does not get through: it is not asked, the length is only printed.
+bounds with too many states to enumerate in minutes: the local engine is not asked, the length is only printed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PUBLISHED = (
     ("kip-101", "3/2/2/1", "strong-isr", 12),
     ("kip-279", "3/2/2/1", "strong-isr", 12),
 )
-WIDE = (("truncate-to-hw", "4/4/4/4", "strong-isr"), ("kip-101", "4/4/4/4", "strong-isr"))
+WIDE = (("truncate-to-hw", "4/4/4/4", "weak-isr"), ("truncate-to-hw", "5/5/5/5", "weak-isr"))
 SEARCH, TRACE = 60.0, 300.0
 """Seconds that a search and a trace may take on two processors."""
 
@@ -81,8 +81,8 @@ def main() -> None:
     titles = ("model", "bounds", "invariant", "states", "search", "trace", "", "local")
     print("{:15} {:8} {:11} {:>6} {:>10} {:>10}  {:13} {:>10}".format(*titles))
     good = [row(*target) for target in PUBLISHED]
-    if arguments.wide:
-        good += [row(*target, None) for target in WIDE]
+    for target in WIDE if arguments.wide else ():
+        row(*target, None)
     print(f"at most {SEARCH:g} s to the violation and {TRACE:g} s to the trace: {'yes' if all(good) else 'NO'}")
     raise SystemExit(not all(good))
 

@@ -17,6 +17,7 @@ from tests.agreement.engines import STATES, traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 from tests.agreement.test_engines_agree import QUESTIONS, Question
+from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter
 from tests.symbolic.unrolled import DEPTH, by_enumeration, by_unrolling
 
 
@@ -50,6 +51,33 @@ def test_traces_are_canonical(source: str, question: Question) -> None:
     if other.evaluation is not None:
         assert other.evaluation == one.evaluation
     assert other.verdict != "holds"
+
+
+UNGUARDED_WHEN = COUNT.replace("s.n + 1", "when(s.side & (s.n == 2), s.n + 4, s.n + 1)")
+STUCK = COUNT.replace("s.n < 5", "(s.n < 2) | ((s.n == 2) & s.side)")
+TOGETHER: list[dict[str, str]] = [
+    {"invariant": "s.n < 2"},
+    {"constraint": "s.n < 2", "invariant": "s.n < 2", "goal": "s.n == 2"},
+    {"step": STUCK, "invariant": "s.n < 3"},
+    {"step": UNGUARDED, "invariant": "s.n < 9"},
+    {"step": UNGUARDED_WHEN, "invariant": "s.n < 3"},
+    {"step": UNGUARDED_WHEN, "constraint": "s.n < 2"},
+    {"goal": "s.few[s.n] == 9", "invariant": "s.n < 2"},
+    {"invariant": "s.n < 2", "second": "s.few[s.n] == 0"},
+    {"constraint": "s.few[s.n] == 0", "invariant": "s.n < 9"},
+    {"constraint": "s.n < 2", "goal": "s.few[s.n] == 0"},
+    {"constraint": "s.n < 2", "second": "s.few[s.n] == 0"},
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("parts", TOGETHER, ids=str)
+def test_where_several_things_happen_at_once_the_same_one_ends_the_search(
+    parts: dict[str, str], question: Question
+) -> None:
+    interpreter, system = traced(counter(**parts))
+    expected, depth = by_enumeration(interpreter, *question)
+    assert (depth, by_unrolling(system, *question, depth)) == (DEPTH, expected)
 
 
 # --- broken on purpose ----------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from typing import Any, Final, Protocol
 import z3
 
 from model.language.expressions import Expression, Kind, Leaf, topological
-from model.language.system import TransitionSystem
 
 Term = Any
 """A term of z3."""
@@ -371,8 +370,3 @@ OPERATORS: Final[dict[str, Callable[[Terms, Expression, list[Term]], Term]]] = {
     "subset": Terms.subset,
     "size": Terms.size,
 }
-
-
-def concrete(system: TransitionSystem, terms: Terms, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
-    """The values of a system's variables in a state of a model of z3."""
-    return system.decode(terms.values(model, system.leaves, state))
