@@ -130,7 +130,6 @@ class Verified:
     folder: str
     manifest: dict[str, Any]
     obligations: int
-    same_text: bool
     refuted: dict[str, int] = field(default_factory=dict)
     undecided: dict[str, list[str]] = field(default_factory=dict)
     satisfiable: dict[str, list[str]] = field(default_factory=dict)
@@ -149,7 +148,6 @@ class Verified:
             "targets": list(self.manifest["targets"]),
             "accepted": self.accepted,
             "obligations": self.obligations,
-            "same_text": self.same_text,
             "refuted": self.refuted,
             "undecided": self.undecided,
             "satisfiable": self.satisfiable,
@@ -177,7 +175,7 @@ def verify(
     question = _question(manifest, model, proof)
     tell("writing the obligations again")
     texts = _compared(folder, manifest, question)
-    found = Verified(str(folder), manifest, len(texts), True, versions=solvers())
+    found = Verified(str(folder), manifest, len(texts), versions=solvers())
     with Watch(limits) as watch:
         for name, text in texts.items():
             tell(f"{name}: z3")

@@ -132,9 +132,19 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
     for name in obligations.lemmas:
         tell(f"without {name}")
         without = frozenset({name})
-        if not any(open_goals(obligations, each, watch, without) for each in obligations.all):
+        if all(_follows(obligations, each, watch, without) for each in obligations.all):
             found.append(name)
     return found
+
+
+def _follows(obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str]) -> bool:
+    """Whether all goals follow; which do not is not asked."""
+    for stage in range(obligation.stages):
+        solver = _solver(obligations, obligation, stage, without)
+        solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
+        if ask(solver, watch) == z3.unsat:
+            return True
+    return False
 
 
 def largest_inductive(

@@ -16,7 +16,9 @@ LIMITS = Limits(seconds=120, memory=4 << 30)
 
 def bounds(text: str) -> dict[str, int]:
     """Replicas, log size, records and greatest epoch: `3/2/2/1`."""
-    return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), map(int, text.split("/")), strict=True))
+    return dict(
+        zip(("replicas", "log_size", "max_records", "max_leader_epoch"), map(int, text.split("/")), strict=True)
+    )
 
 
 def loaded(model: type[Model]) -> LoadedModel:

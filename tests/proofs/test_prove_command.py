@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from checker.library import load_model_class
+import checker
 from checker.proofs import certificates
 from checker.proofs.certificates import Question, written
 from tests.cli.running import Outcome, run
@@ -21,6 +22,14 @@ HILL = ["prove", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", "--quiet"]
 SMALL = ["-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1", "-s", "max_leader_epoch=1"]
 
 
+def read(path: Path) -> Any:
+    """The JSON of a file, which the schema must allow."""
+    data = json.loads(path.read_text())
+    schema = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+    Draft202012Validator(schema).validate(data)
+    return data
+
+
 def last_line(done: Outcome) -> str:
     return done.err.splitlines()[-1]
 
@@ -29,7 +38,7 @@ def test_proved(tmp_path: Path) -> None:
     done = run("prove", "kip-320", *SMALL, "--invariant", "strong-isr", "--json", tmp_path / "x.json")
     assert done.code == 0
     assert done.out.startswith("PROVED  kip-320: strong-isr; by 30 lemmas of kip-320-proof, at the settings, ")
-    data = json.loads((tmp_path / "x.json").read_text())
+    data = read(tmp_path / "x.json")
     assert (data["verdict"], data["exit_code"], data["form"], data["proof"]) == (
         "proved",
         0,
@@ -55,7 +64,7 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
         "is-not-seven is false there: The number is not seven.",
     ):
         assert line in done.out.splitlines()
-    (failing,) = json.loads((tmp_path / "x.json").read_text())["failing"]
+    (failing,) = read(tmp_path / "x.json")["failing"]
     shown = failing["counterexample_to_induction"]
     assert [s["state"] for s in shown["trace"]] == [{"at": 6}, {"at": 7}]
     assert (shown["reachable"], shown["length"]) == (False, None)
@@ -82,6 +91,14 @@ def test_a_mistake_ends_in_one_line(arguments: list[str], code: int, line: str) 
     assert (done.code, last_line(done)[: len(line)]) == (code, line)
 
 
+def test_a_mistake_is_in_the_json(tmp_path: Path) -> None:
+    for arguments in (["prove", "kip-321"], ["verify-proof", "nowhere"]):
+        assert run(*arguments, "--json", tmp_path / "x.json").code == 150
+        data = read(tmp_path / "x.json")
+        assert data["exit_code"] == 150
+        assert data["reason"]
+
+
 def test_a_lemma_with_a_mistake_ends_in_its_line(tmp_path: Path) -> None:
     proof = tmp_path / "mine_proof.py"
     proof.write_text(
@@ -104,7 +121,7 @@ def test_a_limit(tmp_path: Path) -> None:
     done = run("prove", "kip-320", "--max-seconds", "0.1", "--quiet", "--json", path)
     assert done.code == 152
     assert done.out.startswith("INCOMPLETE  kip-320: strong-isr, weak-isr, no-committed-loss: 0.1 seconds passed (--m")
-    assert json.loads(path.read_text())["verdict"] == "incomplete"
+    assert read(path)["verdict"] == "incomplete"
     done = run("prove", "kip-320", *SMALL, "--max-memory", "1MB", "--quiet")
     assert (done.code, "1000000 bytes (--max-memory)" in done.out) == (152, True)
 
@@ -119,12 +136,13 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def verified(folder: Path) -> Outcome:
-    return run("verify-proof", folder, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof")
+def verified(folder: Path, *more: str | Path) -> Outcome:
+    return run("verify-proof", folder, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", *more)
 
 
 def test_a_certificate_is_accepted(certificate: Path, tmp_path: Path) -> None:
-    done = verified(certificate)
+    done = verified(certificate, "--json", tmp_path / "x.json")
+    assert read(tmp_path / "x.json")["accepted"] is True
     # One initial state, three actions without parameters, and the target.
     assert done.out.startswith("ACCEPTED  ")
     assert "refutes 5 of 5" in done.out
@@ -210,7 +228,3 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     assert done.code == 10
     assert done.out.startswith("REJECTED  ")
     assert "is satisfiable for z3" in done.out
-
-
-def test_the_loaded_toys_are_models() -> None:
-    assert load_model_class(f"{TOYS}:Hill").cls.__name__ == "Hill"
