@@ -276,7 +276,8 @@ class _Run:
 
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
-        if action == TARGET:
+        if action == TARGET or found.goal == MEANING:
+            # What an action leads to where it means nothing is nothing to look at.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

@@ -303,6 +303,11 @@ class Kip320Proof(Proof):
         counts = self.leads(s, leader) & (offset < known.high_watermark) & known.isr.has(member)
         return implies(counts, self.have_same(s, leader, member, offset))
 
+    @target()
+    def leader_in_isr_or_none(self, s: Any) -> Any:
+        """The leader, if there is one, is in the quorum's ISR."""
+        return s.quorum.leader.is_none | s.quorum.isr.has(s.quorum.leader)
+
     @target(leader=broker, offset=any_offset)
     def no_committed_loss(self, s: Any, leader: Any, offset: Any) -> Any:
         """Every later legitimate leader has every committed record."""

@@ -17,7 +17,7 @@ from model.published.kip_320_without import (
 )
 from tests.proofs.asking import LIMITS, attempt, bounds, pairs
 
-TARGETS = {"strong-isr", "weak-isr", "no-committed-loss"}
+TARGETS = {"leader-in-isr-or-none", "strong-isr", "weak-isr", "no-committed-loss"}
 
 
 @pytest.mark.parametrize("at", ["2/2/2/2", "3/2/2/1"])

@@ -76,7 +76,7 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
         (["prove", "kip-321"], 150, "isrcheck: there is no model 'kip-321'; did you mean kip-320"),
         (["prove", "kip-320", "--invariant", "strong"], 150, "isrcheck: model kip-320 has no invariant 'strong'; did"),
         (["prove", "kip-320", "--k", "0"], 150, "isrcheck: --k 0 proves nothing; induction needs one state or more"),
-        (["prove", "kip-320", "--proof", "x"], 150, "isrcheck: there is no proof 'x'; known: kip-320-proof; or name"),
+        (["prove", "kip-320", "--proof", "x"], 150, "isrcheck: there is no proof 'x'; known: kip-320-proof, v3-pro"),
         (["prove", "v3", "--proof", "kip-320-proof"], 150, "isrcheck: proof kip-320-proof is about models made from"),
         (["prove", "kip-101", "--unbounded"], 150, "isrcheck: no proof ships beside kip-101 for these invariants; nam"),
         (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas is a whole number from 1 to 8"),
@@ -120,7 +120,9 @@ def test_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     done = run("prove", "kip-320", "--max-seconds", "0.1", "--quiet", "--json", path)
     assert done.code == 152
-    assert done.out.startswith("INCOMPLETE  kip-320: strong-isr, weak-isr, no-committed-loss: 0.1 seconds passed (--m")
+    assert done.out.startswith(
+        "INCOMPLETE  kip-320: strong-isr, weak-isr, leader-in-isr-or-none, no-committed-loss: 0.1 sec"
+    )
     assert read(path)["verdict"] == "incomplete"
     done = run("prove", "kip-320", *SMALL, "--max-memory", "1MB", "--quiet")
     assert (done.code, "1000000 bytes (--max-memory)" in done.out) == (152, True)

@@ -485,6 +485,10 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
             raise ModelError(f"{caller()}: field {name!r} is unknown or missing; write exactly: {known}")
         parts = [flat(d, value[n], stored) for n, d in zip(domain.names, domain.domains, strict=True)]
         return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
+    finite = isinstance(domain, Per) and kind(domain.index) is None
+    if finite and isinstance(value, list | tuple) and len(value) == domain.count:
+        parts = [flat(domain.element, x, stored) for x in value]
+        return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
     if isinstance(domain, Sequence_) and isinstance(value, list | tuple):
         empty = UnboundedSequence(domain, None, tuple(first(shape(domain))))
         for x in value:
