@@ -6,7 +6,7 @@ are values of their own. Methods have the names that `concrete` and `symbolic` g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -485,8 +485,7 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
             raise ModelError(f"{caller()}: field {name!r} is unknown or missing; write exactly: {known}")
         parts = [flat(d, value[n], stored) for n, d in zip(domain.names, domain.domains, strict=True)]
         return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
-    finite = isinstance(domain, Per) and kind(domain.index) is None
-    if finite and isinstance(value, list | tuple) and len(value) == domain.count:
+    if isinstance(domain, Per) and isinstance(value, list | tuple) and _is_whole(domain, value):
         parts = [flat(domain.element, x, stored) for x in value]
         return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
     if isinstance(domain, Sequence_) and isinstance(value, list | tuple):
@@ -495,6 +494,11 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
             empty = empty.appended(x)
         return empty._terms, empty._defined
     raise mistake(f"{value!r} is not {domain}", "store a value of that domain")
+
+
+def _is_whole(domain: Per, values: Sequence[Any]) -> bool:
+    """Whether there is a value for each of finitely many indices."""
+    return kind(domain.index) is None and len(values) == domain.count
 
 
 def _scalar(domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
