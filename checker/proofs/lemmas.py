@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from checker.checking import check
@@ -202,7 +202,10 @@ class _Run:
     def _reachable(self, small: Bound) -> None:
         model = LoadedModel(self.attempt.model, self.attempt.loaded.name, None, small.stated)
         names = tuple(small.stated)
-        found = check(model, dict(small.model.settings), invariants=names, keep_going=True, limits=LOOK)
+        self.watch.look()
+        seconds = min(x for x in (LOOK.seconds, self.watch.left) if x is not None)
+        limits = replace(LOOK, seconds=seconds)
+        found = check(model, dict(small.model.settings), invariants=names, keep_going=True, limits=limits)
         # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
         false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
         states = f"{number(found.distinct)} states at {_shown(found.settings)}"

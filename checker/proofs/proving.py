@@ -33,8 +33,10 @@ def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
         with watch.while_running(solver):
             answer = solver.check()
         why = solver.reason_unknown() if answer == z3.unknown else ""
-    except (z3.Z3Exception, MemoryError) as error:
-        answer, why = z3.unknown, f"out of memory: {error}"
+    except MemoryError:
+        raise GaveUp("memory") from None
+    except z3.Z3Exception as error:
+        answer, why = z3.unknown, str(error.value)
     if answer == z3.unknown:
         watch.look()
         if "memory" in why:
