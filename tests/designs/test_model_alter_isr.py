@@ -297,6 +297,48 @@ def test_a_follower_that_lacks_nothing_joins_the_isr_once_it_has_fetched_in_the_
     """)
 
 
+COALESCED = """
+    session-expires(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    become-leader-by-command(c=0, b=1, p=0)
+    become-follower-by-command(c=0, b=2, p=0)
+    register-again(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    become-follower-by-command(c=0, b=0, p=0)
+    fetch(p=0, follower=0, leader=1)
+    expand-isr(p=0, b=1, follower=0)
+    grant-alter-isr(c=0, p=0, b=1, request=0)
+    adopt-isr-by-response(p=0, b=1, request=0)
+    produce(p=0, b=1)
+    fetch(p=0, follower=2, leader=1)
+    fetch(p=0, follower=2, leader=1)
+    on-preferred-replica-election(c=0, p=0)
+    become-leader-by-command(c=0, b=0, p=0)
+    become-follower-by-command(c=0, b=2, p=0)
+    truncate(p=0, follower=2, leader=0)
+    session-expires(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    ignore-command(c=0, b=1, p=0)
+    skip-command(c=0, b=1, p=0)
+    become-leader-by-command(c=0, b=1, p=0)
+"""
+
+
+@pytest.mark.parametrize(("follower_state", "commits"), [("kept", True), ("forgotten", False)])
+def test_a_leader_that_missed_an_epoch_counts_what_its_follower_has_truncated(
+    follower_state: str, commits: bool
+) -> None:
+    # Broker 1 reads two leader epochs as one; in the first, broker 2 truncated by the log of broker 0. That followers
+    # outside of the ISR must fetch first does not help: broker 2 is in the ISR.
+    settings = {"replicas": 3, "preferred_election": True, "expiries": 2, "max_leader_epoch": 3, "channel_size": 3}
+    guard = {"expand_guard": "fetched-in-epoch", "controller_kind": "kraft", "follower_state": follower_state}
+    story = Story(MODEL, ("isr-has-what-is-committed",), **settings, **guard)
+    story.tell(COALESCED + ("" if commits else "not ") + "commit(p=0, b=1)")
+    assert story.value("state")[0]["isr"] == [1, 2]
+    assert story.logs() == [[], [0], []]
+    assert story.holds() == {"isr-has-what-is-committed": not commits}
+
+
 def test_the_zookeeper_controller_compares_no_broker_epochs_of_members() -> None:
     # KIP-903: the loss "exists in both ZK mode and KRaft mode"; it is fixed in KRaft alone.
     story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, member_epochs=True)
