@@ -120,7 +120,7 @@ def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("log", "replica", "state")
+@needs("log", "replica", "state", setting="acks_one")
 def no_loss_with_acks_one(m: Any, s: Any) -> Any:
     """Every later legitimate leader has every record that a producer with acks=1 was told is written."""
     if not m.acks_one:

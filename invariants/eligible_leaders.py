@@ -12,11 +12,8 @@ def _require_elr(m: Any, name: str) -> None:
         raise UnknownName(f"invariant {name} is about eligible leader replicas; set elr to true")
 
 
-# They read no alteration: that tells the design that has the setting `elr` from those that have it not.
-
-
 @invariant
-@needs("state", "alteration")
+@needs("state", setting="elr")
 def valid_isr_and_elr(m: Any, s: Any) -> Any:
     """No replica is in ISR and ELR at once, and there is an ELR only while the ISR is smaller than min_isr."""
     _require_elr(m, "valid-isr-and-elr")
@@ -27,7 +24,7 @@ def valid_isr_and_elr(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("log", "committed", "live", "alteration")
+@needs("log", "committed", "live", setting="elr")
 def eligible_leaders_have_what_is_committed(m: Any, s: Any) -> Any:
     """Every live eligible leader replica, any of which may lead next, has every committed record."""
     _require_elr(m, "eligible-leaders-have-what-is-committed")

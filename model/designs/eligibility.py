@@ -32,8 +32,8 @@ class Eligibility(Commands):
     )
     member_epochs = setting(
         True,
-        meaning="requests name the broker epochs in which members last fetched, and the controller refuses members "
-        "that have started anew since (KIP-903)",
+        meaning="controller_kind = kraft: requests name the broker epochs in which members last fetched, and the "
+        "controller refuses members that have started anew since (KIP-903)",
     )
     shutdowns = setting(
         0,
@@ -66,6 +66,7 @@ class Eligibility(Commands):
 
     @property
     def marks_bounces(self) -> bool:
+        """Whether the lives of members are told apart."""
         return bool(self.member_epochs and self.has_crashes)
 
     @property
@@ -110,6 +111,13 @@ class Eligibility(Commands):
             s.replica[p][b].bounced = when(leads_on, s.replica[p][b].bounced, set())
         if self.marks_fetches:
             s.replica[p][b].fetched = set()
+
+    def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
+        """In a new life, or in a new epoch, a follower's fetch makes it eligible."""
+        replica, found = s.replica[p][leader], super().is_heard_anew(s, p, leader, follower)
+        if self.marks_bounces:
+            found = replica.bounced.has(follower) | found
+        return ~replica.fetched.has(follower) | found if self.marks_fetches else found
 
     def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
         replica = s.replica[p][leader]

@@ -19,7 +19,7 @@ from typing import Any
 
 from model.designs.alteration_handling import AlterationHandling
 from model.designs.logs import any_partition
-from model.language import broker, none, optional, per, set_of, setting, when
+from model.language import action, broker, implies, none, optional, per, set_of, setting, some, when
 
 
 class EligibleLeaders(AlterationHandling):
@@ -118,6 +118,24 @@ class EligibleLeaders(AlterationHandling):
             s.last_leader[p] = none
 
     # --- unclean stops ----------------------------------------------------------------------------------------------
+
+    @action(b=broker, actor="b")
+    def on_broker_startup(self, s: Any, b: Any) -> None:
+        """A broker starts and registers; after an unclean stop, with a controller that has seen that it was gone."""
+        if not self.has_crashes:
+            return
+        if self.marks_unclean_stops:
+            s.require(implies(s.stopped_uncleanly.has(b), some(self.has_seen_gone(s, c, b) for c in self.controllers)))
+        super().on_broker_startup(s, b)
+
+    def has_seen_gone(self, s: Any, c: Any, b: Any) -> Any:
+        """Whether a controller has taken a broker out of every ISR; a new one has seen nobody at first."""
+        found = self.acting(s, c)
+        for p in self.all_partitions:
+            seen = s.seen_live[c][p]
+            gone = ~seen.has(b) & ~seen.is_empty if self.controller_failover else ~seen.has(b)
+            found = found & implies(self.has_path(s, p), gone)
+        return found
 
     def stop(self, s: Any, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)

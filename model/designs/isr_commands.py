@@ -8,7 +8,7 @@ hears of the outcome by LeaderAndIsr.
 
 Left out: the metadata log's own replication; commands that tell followers of an ISR, which change nothing for them.
 
-Sources: KIP-497 with its comments, KAFKA-13790, KAFKA-15021.
+Sources: KIP-497 with its comments, KIP-903, KAFKA-13790, KAFKA-15021.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ class IsrCommands(Alterations):
     def tells_by_command(self) -> bool:
         """Whether a leader hears of its new ISR by a command."""
         return bool(self.controller_kind == "kraft" or self.answer == "before-write")
+
+    @property
+    def marks_bounces(self) -> bool:
+        """KIP-903 leaves the ZooKeeper controller as it was."""
+        return self.controller_kind == "kraft" and super().marks_bounces
 
     # --- the controller writes ------------------------------------------------------------------------------------
 

@@ -153,11 +153,15 @@ def invariant(method: Method) -> Method:
     return _predicate("invariant")(method)
 
 
-def needs(*variables: str) -> Callable[[Method], Method]:
-    """Names the variables that a predicate reads, for models that may not have them."""
+def needs(*variables: str, setting: str | None = None) -> Callable[[Method], Method]:
+    """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
+
+    A variable that is there only where the setting has some value is not named.
+    """
 
     def mark(method: Method) -> Method:
         method.__needs__ = variables  # type: ignore[attr-defined]
+        method.__needs_setting__ = setting  # type: ignore[attr-defined]
         return method
 
     return mark

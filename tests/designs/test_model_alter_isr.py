@@ -236,7 +236,7 @@ def test_a_follower_that_bounced_with_an_empty_disk_joins_the_isr() -> None:
 
 
 def test_with_kip_903_the_controller_refuses_a_member_of_a_former_life() -> None:
-    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1)
+    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, controller_kind="kraft")
     story.tell(BOUNCED)
     story.tell("""
         not grant-alter-isr(c=0, p=0, b=0, request=0)
@@ -256,6 +256,111 @@ def test_with_kip_903_the_controller_refuses_a_member_of_a_former_life() -> None
     """)
     assert story.logs() == [[0], [0]]
     assert story.holds() == {"isr-has-what-is-committed": True}
+
+
+REFETCHED = """
+    fetch(p=0, follower=1, leader=0)
+    crash(b=1)
+    session-of-the-dead-expires(b=1)
+    on-broker-change(c=0, p=0, leader=0)
+    on-broker-startup(b=1)
+    on-broker-change(c=0, p=0, leader=0)
+    become-follower-by-command(c=0, b=1, p=0)
+    not expand-isr(p=0, b=0, follower=1)
+    fetch(p=0, follower=1, leader=0)
+    not fetch(p=0, follower=1, leader=0)
+    expand-isr(p=0, b=0, follower=1)
+    grant-alter-isr(c=0, p=0, b=0, request=0)
+"""
+
+
+def test_a_follower_that_bounced_and_lacks_nothing_joins_the_isr_once_it_has_fetched() -> None:
+    # Its fetch brings the leader no new offset, only the broker epoch of its new life.
+    Story(MODEL, (), crashes=1, isr_at_start=1, controller_kind="kraft").tell(REFETCHED)
+
+
+def test_a_follower_that_lacks_nothing_joins_the_isr_once_it_has_fetched_in_the_epoch() -> None:
+    # The smaller ISR takes a new epoch, in which the leader keeps what it knew: the follower's fetch says nothing new
+    # of its log, only that it is in the new epoch.
+    kept: dict[str, Any] = {"follower_state": "kept", "expand_guard": "fetched-in-epoch", "shrink_guard": "any"}
+    Story(MODEL, (), controller_kind="kraft", epoch_bump_on_shrink=True, **kept).tell("""
+        fetch(p=0, follower=1, leader=0)
+        shrink-isr-of-slow(p=0, b=0, follower=1)
+        grant-alter-isr(c=0, p=0, b=0, request=0)
+        become-leader-by-command(c=0, b=0, p=0)
+        become-follower-by-command(c=0, b=1, p=0)
+        ignore-response(p=0, b=0, request=0)
+        not expand-isr(p=0, b=0, follower=1)
+        fetch(p=0, follower=1, leader=0)
+        not fetch(p=0, follower=1, leader=0)
+        expand-isr(p=0, b=0, follower=1)
+    """)
+
+
+COALESCED = """
+    session-expires(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    become-leader-by-command(c=0, b=1, p=0)
+    become-follower-by-command(c=0, b=2, p=0)
+    register-again(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    become-follower-by-command(c=0, b=0, p=0)
+    fetch(p=0, follower=0, leader=1)
+    expand-isr(p=0, b=1, follower=0)
+    grant-alter-isr(c=0, p=0, b=1, request=0)
+    adopt-isr-by-response(p=0, b=1, request=0)
+    produce(p=0, b=1)
+    fetch(p=0, follower=2, leader=1)
+    fetch(p=0, follower=2, leader=1)
+    on-preferred-replica-election(c=0, p=0)
+    become-leader-by-command(c=0, b=0, p=0)
+    become-follower-by-command(c=0, b=2, p=0)
+    truncate(p=0, follower=2, leader=0)
+    session-expires(b=0)
+    on-broker-change(c=0, p=0, leader=1)
+    ignore-command(c=0, b=1, p=0)
+    skip-command(c=0, b=1, p=0)
+    become-leader-by-command(c=0, b=1, p=0)
+"""
+
+
+@pytest.mark.parametrize(("follower_state", "commits"), [("kept", True), ("forgotten", False)])
+def test_a_leader_that_missed_an_epoch_counts_what_its_follower_has_truncated(
+    follower_state: str, commits: bool
+) -> None:
+    # Broker 1 reads two leader epochs as one; in the first, broker 2 truncated by the log of broker 0. That followers
+    # outside of the ISR must fetch first does not help: broker 2 is in the ISR.
+    settings = {"replicas": 3, "preferred_election": True, "expiries": 2, "max_leader_epoch": 3, "channel_size": 3}
+    guard = {"expand_guard": "fetched-in-epoch", "controller_kind": "kraft", "follower_state": follower_state}
+    story = Story(MODEL, ("isr-has-what-is-committed",), **settings, **guard)
+    story.tell(COALESCED + ("" if commits else "not ") + "commit(p=0, b=1)")
+    assert story.value("state")[0]["isr"] == [1, 2]
+    assert story.logs() == [[], [0], []]
+    assert story.holds() == {"isr-has-what-is-committed": not commits}
+
+
+def test_the_zookeeper_controller_compares_no_broker_epochs_of_members() -> None:
+    # KIP-903: the loss "exists in both ZK mode and KRaft mode"; it is fixed in KRaft alone.
+    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, member_epochs=True)
+    story.tell(BOUNCED + "grant-alter-isr(c=0, p=0, b=0, request=0)")
+    assert story.holds() == {"isr-has-what-is-committed": True}
+
+
+def test_a_broker_that_stopped_uncleanly_registers_with_a_controller_that_takes_it_out_of_the_isr() -> None:
+    # KIP-966: without a controller there is no registration, and a new one sees first that the broker is gone.
+    story = Story(MODEL, (), lossy_crashes=1, min_isr=2, elr=True, controller_kind="kraft", controller_failover=True)
+    story.tell("""
+        produce(p=0, b=0)
+        crash-with-loss(b=0, kept=0)
+        session-of-the-dead-expires(b=0)
+        not on-broker-startup(b=0)
+        elect-controller(c=1)
+        not on-broker-startup(b=0)
+        on-broker-change(c=1, p=0, leader=1)
+        on-broker-startup(b=0)
+    """)
+    assert story.value("state")[0]["isr"] == [1]
+    assert story.value("elr") == [[]]
 
 
 def test_a_request_of_a_former_life_is_refused_and_its_response_is_not_for_the_new_one() -> None:
