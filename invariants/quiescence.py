@@ -14,10 +14,7 @@ from model.language import UnknownName, for_all, invariant, needs, some
 def quiescent(m: Any, s: Any) -> Any:
     """Whether no healing action can happen, and not merely for want of room within the bounds of the search."""
     healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
-    room = [(s.state[p].version < m.max_version) & (s.state[p].epoch < m.max_leader_epoch) for p in m.all_partitions]
-    if m.controller_failover:
-        room.append(~s.controller.is_none)
-    return ~some(s.enabled(f) for f in healing) & ~some(~x for x in room)
+    return ~some(s.enabled(f) for f in healing) & m.has_room(s)
 
 
 def _live_leader(m: Any, s: Any, p: int, b: Any) -> Any:

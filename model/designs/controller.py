@@ -133,6 +133,9 @@ class Controller(PartitionState):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
+    def has_room(self, s: Any) -> Any:
+        return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
+
     def acting(self, s: Any, c: Any) -> Any:
         """Whether a controller believes that it is the one, and may write."""
         if not self.controller_failover:

@@ -122,16 +122,9 @@ class Logs(Model):
 
     def variables(self) -> dict[str, Any]:
         """Logs and replicas by partition and broker; features that are off have no variables."""
-        replica = {
-            "role": enum("none", "follower", "leader"),
-            "leader": optional(broker),
-            "epoch": self.any_epoch(-1),
-            "isr": set_of(broker),
-            "high_watermark": self.any_end(),
-        }
         found: dict[str, Any] = {
             "log": sequence(self.any_record(), self.log_size),
-            "replica": record(**replica, **self.replica_fields()),
+            "replica": record(**self.role_fields(), **self.replica_fields()),
             "known_end": per(broker, self.any_end(UNKNOWN)),
             **self.replica_variables(),
         }
@@ -145,6 +138,16 @@ class Logs(Model):
         return {**each, **self.ghosts()}
 
     def any_epoch(self, least: int = 0) -> Any:
+    def role_fields(self) -> dict[str, Any]:
+        """What is volatile, for each replica: its role, whom it knows as leader, and its part in what is committed."""
+        return {
+            "role": enum("none", "follower", "leader"),
+            "leader": optional(broker),
+            "epoch": self.any_epoch(-1),
+            "isr": set_of(broker),
+            "high_watermark": self.any_end(),
+        }
+
         return number(least, self.max_leader_epoch)
 
     def any_end(self, least: int = 0) -> Any:
@@ -205,6 +208,10 @@ class Logs(Model):
         return s.replica[p][leader].isr
 
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def has_enough_members(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether a leader's ISR is as large as min.insync.replicas asks for."""
+        return s.replica[p][leader].isr.size >= self.min_isr
+
         """Whether a broker leads that should."""
         return self.leads(s, p, b)
 
@@ -236,7 +243,7 @@ class Logs(Model):
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
-        s.require(s.replica[p][b].isr.size >= self.min_isr)
+        s.require(self.has_enough_members(s, p, b))
         self.append_record(s, p, b)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
@@ -267,7 +274,7 @@ class Logs(Model):
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
-        enough = (replica.isr.size >= self.min_isr) & relevant
+        enough = self.has_enough_members(s, p, b) & relevant
         for i in range(self.max_records):
             # Only the leader that took a record, in the epoch in which it took it, answers the producer.
             mine = some(

@@ -11,7 +11,7 @@ from typing import Any
 
 from model.designs.data_plane import DataPlane
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, minimum, number, optional, per, record, set_of, setting, some, when
+from model.language import action, broker, every, minimum, number, optional, per, record, set_of, setting, some, when
 
 
 class PartitionState(DataPlane):
@@ -113,6 +113,13 @@ class PartitionState(DataPlane):
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""
         leads = self.leads(s, p, b) & self.serves_the_topic(s, p, b)
+    def has_room(self, s: Any) -> Any:
+        """Whether the bounds of the search leave room for another decision about every partition."""
+        return every(
+            (s.state[p].version < self.max_version) & (s.state[p].epoch < self.max_leader_epoch)
+            for p in self.all_partitions
+        )
+
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def has_path(self, s: Any, p: int) -> Any:
