@@ -58,7 +58,7 @@ def every_live_replica_follows(m: Any, s: Any) -> Any:
         return rest & _live_leader(m, s, p, leader) & s.live.has(b) & m.is_up(s, b) & m.is_assigned(s, p, b)
 
     return for_all(
-        lambda p, leader, b: m.follows(s, p, b, leader) & (s.replica[p][b].epoch == s.state[p].epoch),
+        lambda p, leader, b: m.follows_for_good(s, p, b, leader),
         where=lambda p, leader, b: should_follow(p, leader, b) if b != leader else False,
         p=m.all_partitions,
         leader=m.brokers,

@@ -24,6 +24,7 @@ from model.language import (
     flag,
     goal,
     minimum,
+    none,
     number,
     optional,
     per,
@@ -137,7 +138,6 @@ class Logs(Model):
                 each[budget] = number(0, getattr(self, budget))
         return {**each, **self.ghosts()}
 
-    def any_epoch(self, least: int = 0) -> Any:
     def role_fields(self) -> dict[str, Any]:
         """What is volatile, for each replica: its role, whom it knows as leader, and its part in what is committed."""
         return {
@@ -148,6 +148,7 @@ class Logs(Model):
             "high_watermark": self.any_end(),
         }
 
+    def any_epoch(self, least: int = 0) -> Any:
         return number(least, self.max_leader_epoch)
 
     def any_end(self, least: int = 0) -> Any:
@@ -207,11 +208,11 @@ class Logs(Model):
         """The replicas that must have a record before the leader commits it."""
         return s.replica[p][leader].isr
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
     def has_enough_members(self, s: Any, p: int, leader: Any) -> Any:
         """Whether a leader's ISR is as large as min.insync.replicas asks for."""
         return s.replica[p][leader].isr.size >= self.min_isr
 
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker leads that should."""
         return self.leads(s, p, b)
 
@@ -265,12 +266,17 @@ class Logs(Model):
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
         s.replica[p][b].high_watermark = end
 
-    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any) -> None:
-        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is."""
+    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
+        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is.
+
+        It begins at the high watermark so far. With another start, only new records count as a commit in this epoch.
+        """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
+        advances = relevant if start is None else relevant & (end > committed.records.length)
+        start = replica.high_watermark if start is None else start
         records, rewritten = committed.records, committed.rewritten
         for o in range(self.log_size):
-            passed = (replica.high_watermark <= o) & (end > o) & relevant
+            passed = (start <= o) & (end > o) & relevant
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
@@ -278,15 +284,33 @@ class Logs(Model):
         for i in range(self.max_records):
             # Only the leader that took a record, in the epoch in which it took it, answers the producer.
             mine = some(
-                (replica.high_watermark <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
+                (start <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
                 for o in range(self.log_size)
             )
             s.acknowledged[i] = s.acknowledged[i] | (enough & mine)
         before = committed.by[replica.epoch]
-        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & relevant)
-        s.committed[p].by[replica.epoch] = when(before.is_none & relevant, b, before)
+        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & advances)
+        s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)
         s.committed[p].records = records
         s.committed[p].rewritten = rewritten
+
+    def forget_history(self, s: Any, p: int) -> None:
+        """Ghosts of a topic that is gone."""
+        history, logs = s.committed[p].records, [s.log[p][b] for b in self.brokers]
+        for i in range(self.max_records):
+            gone = some(
+                (records.length > o) & (records.at(o).id == i)
+                for records in [history, *logs]
+                for o in range(self.log_size)
+            )
+            s.acknowledged[i] = s.acknowledged[i] & ~gone
+            if self.acks_one:
+                s.acknowledged_by_one[i] = s.acknowledged_by_one[i] & ~gone
+        by = [none for _ in range(self.max_leader_epoch + 1)]
+        s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
+        if self.consumers:
+            s.consumed[p] = []
+            s.told_out_of_range[p] = False
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
