@@ -29,7 +29,7 @@ class ZookeeperWatches(PartitionState):
     watch_again = setting(
         "with-the-read",
         choices=("with-the-read", "after-the-read"),
-        meaning="when a broker that was told of a change of the leader watches the path again: as it reads it, or later",
+        meaning="when a broker that was told of another leader watches the path again: as it reads it, or later",
     )
     count_load = setting(False, meaning="notifications and requests to ZooKeeper are counted")
 
@@ -53,7 +53,11 @@ class ZookeeperWatches(PartitionState):
         for p in self.all_partitions:
             for b in self.brokers:
                 for path in self.watched:
-                    s.watch[p][b][path] = "set"
+                    s.watch[p][b][path] = "set" if self.watches_at_start(b) else "none"
+
+    def watches_at_start(self, b: Any) -> bool:
+        """Whether a broker begins with watches."""
+        return True
 
     # --- words ------------------------------------------------------------------------------------------------------
 
