@@ -84,6 +84,10 @@ class ZookeeperListeners(WatchedReplicas):
             found["candidate"] = per(any_partition(self), per(broker, candidate))
         return found
 
+    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a replica follows a leader; since when, nobody in this design knows."""
+        return self.follows(s, p, follower, leader)
+
     # --- leader election --------------------------------------------------------------------------------------------
 
     def may_stand(self, s: Any, p: int, b: Any) -> Any:
@@ -179,14 +183,18 @@ class ZookeeperListeners(WatchedReplicas):
     # --- the ISR ----------------------------------------------------------------------------------------------------
 
     def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
-        """The leader writes the ISR; unless it is asked to compare versions, ZooKeeper takes it from anybody."""
-        replica, state = s.replica[p][b], s.state[p]
+        """The leader writes the ISR, and takes what it wrote for the ISR."""
+        version = self.write_isr(s, p, b, isr)
+        s.replica[p][b].version = version
+        s.replica[p][b].isr = isr
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+        """Unless it is asked to compare versions, ZooKeeper takes the ISR from anybody; gives the version."""
         s.require(self.leads(s, p, b))
         if self.isr_write == "conditional":
-            s.require(state.version == replica.version)
-            replica.version = self.write_version(s, p)
-        state.isr = isr
-        replica.isr = isr
+            s.require(s.state[p].version == s.replica[p][b].version)
+        s.state[p].isr = isr
+        return self.write_version(s, p)
 
     def write_version(self, s: Any, p: int) -> Any:
         """The version that a write of the ISR gives it; where nobody compares versions they are not counted."""

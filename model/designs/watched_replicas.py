@@ -100,15 +100,36 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def complete_reassignment(self, s: Any, p: int, b: Any) -> None:
-        """The leader has the new replicas in the ISR: they are the replicas now, and all brokers are told."""
+        """The leader has the new replicas in the ISR, itself among them: they are the replicas now."""
         if not self.reassigns:
             return
-        assignment, isr = s.assignment[p], s.replica[p][b].isr
-        s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= isr)
-        self.change_isr(s, p, b, assignment.target)
+        target = s.assignment[p].target
+        s.require(target.has(b))
+        self.note_load(s, self.write_replicas(s, p, b), 2)
+        self.change_isr(s, p, b, target)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def complete_reassignment_and_leave(self, s: Any, p: int, b: Any) -> None:
+        """The leader has the new replicas in the ISR, and is none of them: it deletes its node and its log."""
+        if not self.reassigns:
+            return
+        target, led = s.assignment[p].target, s.state[p].leader == b
+        s.require(~target.has(b))
+        s.state[p].leader = when(led, none, s.state[p].leader)
+        self.note_load(s, self.write_replicas(s, p, b) + self.fire(s, p, "leader", led), 3)
+        self.write_isr(s, p, b, target)
+        self.delete_replica(s, p, b)
+
+    def write_replicas(self, s: Any, p: int, b: Any) -> Any:
+        """The leader replaces the replicas, and all brokers are told; gives how many watches that fires."""
+        assignment = s.assignment[p]
+        s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= s.replica[p][b].isr)
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
-        told = self.fire(s, p, "replicas") + self.fire(s, p, "reassigned")
-        self.note_load(s, told, 2)
+        return self.fire(s, p, "replicas") + self.fire(s, p, "reassigned")
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+        """The leader writes the ISR path."""
+        raise NotImplementedError
 
     @action(p=any_partition, b=broker, actor="b")
     def keep_replica(self, s: Any, p: int, b: Any) -> None:
@@ -121,7 +142,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def stop_replica(self, s: Any, p: int, b: Any) -> None:
-        """Told that the replicas have changed, a broker that is not among them deletes its log, and its leader node."""
+        """Told that the replicas have changed, a broker that is not among them deletes its log and its leader node."""
         if not self.reassigns:
             return
         s.require(self.told(s, p, b, "replicas"), ~self.is_assigned(s, p, b), s.replica[p][b].role != "none")
