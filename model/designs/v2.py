@@ -30,11 +30,9 @@ class LeaderCoordination(AdministeredTopics):
     invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
 
     load_balancing = setting(False, meaning="a leader gives the lead back to broker 0, if that is in its ISR")
-    leader_node_deletion = setting(
-        "unconditional",
-        choices=("unconditional", "own"),
-        meaning="which leader node a leader deletes to give up: whatever is there, or only its own",
-    )
+    @property
+    def gives_up(self) -> bool:
+        return self.load_balancing or super().gives_up
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: Any, p: int, b: Any) -> None:
@@ -43,9 +41,8 @@ class LeaderCoordination(AdministeredTopics):
         if not self.load_balancing or b == preferred:
             return
         s.require(self.leads(s, p, b), s.replica[p][b].isr.has(preferred), self.has_path(s, p))
-        own = s.state[p].leader == b
         self.stop_leading(s, p, b)
-        self.delete_node(s, p, b, own if self.leader_node_deletion == "own" else True)
+        self.give_up_node(s, p, b)
 
     @goal
     def another_broker_leads(self, s: Any) -> Any:

@@ -58,14 +58,16 @@ class LeaderNodes(ZookeeperWatches):
         choices=("assigned", "isr"),
         meaning="who is in a new leader's ISR once it has caught up: every replica, or only those of the ISR so far",
     )
-    answers_while_waiting = setting(
-        True, meaning="a new leader answers fetches while it waits for the others to catch up"
-    )
     step_down = setting(
         "on-leader-change",
         choices=("on-leader-change", "before-expiry"),
         meaning="when a broker stops that loses its session: as it hears of a leader change, or before the session "
         "expires",
+    )
+    leader_node_deletion = setting(
+        "unconditional",
+        choices=("unconditional", "own"),
+        meaning="which leader node a leader deletes to give up: whatever is there, or only its own",
     )
     unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead")
     restarts = setting(True, meaning="a broker that crashed starts again")
@@ -86,6 +88,15 @@ class LeaderNodes(ZookeeperWatches):
     def any_version(self) -> Any:
         return number(0, self.max_version if self.counts_versions else 0)
 
+    @property
+    def gives_up(self) -> bool:
+        """Whether a leader may delete the leader node so that another one leads."""
+        return False
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, a ghost: whether a broker has deleted the leader node of another."""
+        return {**super().variables(), **({"robbed": flag} if self.gives_up else {})}
+
     def replica_fields(self) -> dict[str, Any]:
         """Besides, how far a replica is in becoming leader, and what it has read for that."""
         found = super().replica_fields()
@@ -97,6 +108,9 @@ class LeaderNodes(ZookeeperWatches):
     def _candidacy(self) -> dict[str, Any]:
         return {"candidate": flag, "read_isr": set_of(broker)} if self.election_read == "earlier" else {}
 
+    def watches_at_start(self, b: Any) -> bool:
+        return b in self.replicas_at_start
+
     # --- words ------------------------------------------------------------------------------------------------------
 
     def leads(self, s: Any, p: int, b: Any) -> Any:
@@ -104,9 +118,8 @@ class LeaderNodes(ZookeeperWatches):
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
     def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+        """A new leader that waits for the others to catch up answers them, or none ever would."""
         asked = super().answers(s, p, leader, follower, fenced)
-        if not self.answers_while_waiting:
-            return asked
         waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
         return asked | (waits & self.follows(s, p, follower, leader))
 
@@ -165,7 +178,16 @@ class LeaderNodes(ZookeeperWatches):
         """Stops committing and fetching; log and high watermark stay."""
         self.give_up_role(s, p, b, s.replica[p][b].high_watermark)
 
-    def delete_node(self, s: Any, p: int, b: Any, condition: Any = True) -> None:
+    def give_up_node(self, s: Any, p: int, b: Any) -> None:
+        """A leader deletes the leader node, so that another one is elected."""
+        leader = s.state[p].leader
+        if self.leader_node_deletion == "unconditional":
+            s.robbed = s.robbed | (~leader.is_none & (leader != b))
+            self.delete_node(s, p, b, True)
+        else:
+            self.delete_node(s, p, b, leader == b)
+
+    def delete_node(self, s: Any, p: int, b: Any, condition: Any) -> None:
         """A broker deletes the leader node, if a condition holds; everybody is told, and itself in any case."""
         s.state[p].leader = when(condition, none, s.state[p].leader)
         self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)

@@ -66,6 +66,10 @@ class ReassignedReplicas(StateChangeQueues):
     def replicas_at_start(self) -> tuple[Any, ...]:
         return self.brokers[: self.assigned_at_start or self.replicas]
 
+    @property
+    def gives_up(self) -> bool:
+        return bool(self.reassignments)
+
     def phases(self) -> tuple[str, ...]:
         """What the path in partitions_reassigned says."""
         return ("none", "requested")
@@ -262,7 +266,26 @@ class ReassignedReplicas(StateChangeQueues):
         if self.reassignment_writes == "separate":
             self.close_itself(s, p, b)
         self.stop_leading(s, p, b)
-        self.delete_node(s, p, b)
+        self.give_up_node(s, p, b)
+
+    # --- the commit thread ------------------------------------------------------------------------------------------
+
+    def is_completing(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the leader's commit thread is between two of the writes, and does nothing else."""
+        moving = s.replica[p][b].moving
+        return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        if self.reassigns:
+            s.require(~self.is_completing(s, p, b))
+        super().change_isr(s, p, b, isr)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def commit(self, s: Any, p: int, b: Any) -> None:
+        """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
+        if self.reassigns:
+            s.require(~self.is_completing(s, p, b))
+        super().commit(s, p, b)
 
     # --- the writes -------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,12 @@ class AdministeredTopics(ReassignedReplicas):
         ),
     )
 
+    deletion_check = setting(
+        False,
+        meaning="a broker finds no replica of its own in a partition that is being deleted; by the page it finds one as "
+        "long as the path with the replicas is there",
+    )
+
     @property
     def has_topics(self) -> bool:
         return bool(self.topic_changes)
@@ -58,8 +64,15 @@ class AdministeredTopics(ReassignedReplicas):
     def has_path(self, s: Any, p: int) -> Any:
         return s.topic[p].exists != "no" if self.has_topics else True
 
+    def is_being_deleted(self, s: Any, p: int) -> Any:
+        return (s.assignment[p].phase == "deleting") | (s.assignment[p].phase == "closing")
+
     def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
-        return self.has_path(s, p)
+        return self.has_path(s, p) & ~self.is_being_deleted(s, p) if self.has_topics else True
+
+    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+        named = super().is_replica(s, p, b)
+        return named & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else named
 
     def is_taken_out(self, s: Any, p: int, replicas: Any) -> Any:
         """Whether no broker of some replicas has a request for the partition in its queue."""
@@ -83,12 +96,13 @@ class AdministeredTopics(ReassignedReplicas):
 
     @action(p=any_partition, actor="administrator", perturbation=True)
     def delete_partition(self, s: Any, p: int) -> None:
-        """An administrator writes an empty list of replicas to partitions_reassigned."""
+        """An administrator writes an empty list of replicas to partitions_reassigned; no record need stay."""
         if not self.has_topics:
             return
         s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
         s.require(s.topic[p].creations < self.topic_changes)
         s.assignment[p].phase = "deleting"
+        self.forget_history(s, p)
 
     @action(p=any_partition, b=broker, actor="b")
     def close_deleted_replicas(self, s: Any, p: int, b: Any) -> None:
