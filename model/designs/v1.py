@@ -56,9 +56,10 @@ class ZookeeperListeners(WatchedReplicas):
 
     election = setting(
         "read-then-create",
-        choices=("read-then-create", "multi"),
-        meaning="how a replica comes to lead: it reads the ISR and creates the leader node later; or in one step, a "
-        "ZooKeeper multi that fails if the ISR has changed, and raises its version",
+        choices=("read-then-create", "read-then-write", "multi"),
+        meaning="how a replica comes to lead: it reads the ISR and creates the leader node later; and then it also "
+        "writes the ISR as it read it; or in one step, a ZooKeeper multi that fails if the ISR has changed, and "
+        "raises its version",
     )
     isr_write = setting(
         "unconditional",
@@ -73,7 +74,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @property
     def reads_first(self) -> bool:
-        return bool(self.election == "read-then-create")
+        return bool(self.election != "multi")
 
     def variables(self) -> dict[str, Any]:
         """The data plane, ZooKeeper with its watches, and what a replica has read that tries to lead."""
@@ -117,7 +118,11 @@ class ZookeeperListeners(WatchedReplicas):
             return
         candidate = s.candidate[p][b]
         s.require(candidate.stands, self.connected(s, b), s.state[p].leader.is_none)
-        self.lead(s, p, b, candidate.isr, candidate.version)
+        version = candidate.version
+        if self.election == "read-then-write":
+            s.state[p].isr = candidate.isr
+            version = self.write_version(s, p)
+        self.lead(s, p, b, candidate.isr, version)
         told = self.fire(s, p, "leader")
         self.forget_candidacy(s, p, b)
         self.note_load(s, told, 1)
