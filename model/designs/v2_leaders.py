@@ -26,6 +26,13 @@ class LeaderNodes(ZookeeperWatches):
     abstract = True
 
     watch_again = "with-the-read"
+    fence_fetch, fence_truncation, truncate_before_high_watermark = True, True, True  # KIP-320: followers know no epoch
+    truncation_reply = "at-once"
+    truncation = setting(
+        "high-watermark",
+        choices=("high-watermark", "kip-101", "kip-279"),
+        meaning="what a new follower keeps of its log",
+    )
 
     election_read = setting(
         "at-once",
@@ -112,6 +119,12 @@ class LeaderNodes(ZookeeperWatches):
         return b in self.replicas_at_start
 
     # --- words ------------------------------------------------------------------------------------------------------
+
+    def has_room(self, s: Any) -> Any:
+        """Whether there is room for another epoch and, where they count, another version."""
+        if self.counts_versions:
+            return super().has_room(s)
+        return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
 
     def leads(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker takes writes for a partition: only when becomeLeader is through."""
