@@ -49,9 +49,7 @@ def followers_join_the_isr(m: Any, s: Any) -> Any:
 
     return for_all(
         lambda p, leader, b: s.state[p].isr.has(b),
-        where=lambda p, leader, b: (
-            (rest & follows(p, leader, b) & m.is_assigned(s, p, b)) if b != leader else False
-        ),
+        where=lambda p, leader, b: (rest & follows(p, leader, b) & m.is_assigned(s, p, b)) if b != leader else False,
         p=m.all_partitions,
         leader=m.brokers,
         b=m.brokers,

@@ -1,14 +1,15 @@
 """V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
 What a reader of the page looks for is in the files it is built from: logs, produce and commit in `logs`; the fetcher
-in `fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection,
-becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`; reassignment in
-`v2_reassignment`; the administrator's commands in `v2_topics`. Here is load balancing (checkLoadBalancing).
+in `fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
+in `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
+reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. Here is checkLoadBalancing.
 
 The page is a comparison of two versions, in which removed and added lines stand side by side. Where they disagree the
 model takes the later one: an epoch for each partition, which is in the ISR path; a new leader that sends no request;
 the deletion of a partition by an empty list in partitions_reassigned. What can still be read in several ways is a
-setting, and the default is what is written, except where nothing would work then (`replica_check`, `reassigned_isr`).
+setting, and the default is what is written, except where a reassignment would never work then (`replica_check`) or
+always be in danger (`reassigned_isr`).
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 
@@ -17,10 +18,11 @@ Source: the page "Kafka replication detailed design V2".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from model.designs.logs import any_partition
 from model.designs.v2_topics import AdministeredTopics
+from model.designs.watches import Watch
 from model.language import action, broker, goal, setting, some
 
 
@@ -29,7 +31,17 @@ class LeaderCoordination(AdministeredTopics):
 
     invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
 
+    watches: ClassVar = (
+        Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
+        Watch("/brokers/state/[broker]", "broker", "itself"),
+        Watch("/brokers/partitions_reassigned", "cluster", "brokers"),
+        Watch("/brokers/partitions_reassigned/[topic]", "topic", "brokers"),
+    )
+    message: ClassVar = ("write", "notification", "read", "write")
+    """A state change: put into the queue, told, read, and taken out of the queue."""
+
     load_balancing = setting(False, meaning="a leader gives the lead back to broker 0, if that is in its ISR")
+
     @property
     def gives_up(self) -> bool:
         return self.load_balancing or super().gives_up

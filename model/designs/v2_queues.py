@@ -14,14 +14,15 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import any_partition
-from model.designs.v2_leaders import PATH, LeaderNodes
-from model.language import action, broker, enum, number, per, record, sequence, setting, some, when
+from model.designs.v2_leader_nodes import PATH
+from model.designs.v2_leaders import NewLeaders
+from model.language import action, broker, enum, per, record, sequence, setting, some, when
 
 NOT_BY_A_LEADER = -1
 """The epoch of requests that an administrator sends."""
 
 
-class StateChangeQueues(LeaderNodes):
+class StateChangeQueues(NewLeaders):
     """sendStateChange, stateChangeListener, startReplica, closeReplica; without requests there are no queues."""
 
     abstract = True
@@ -47,8 +48,8 @@ class StateChangeQueues(LeaderNodes):
     start_check = setting(
         "epoch",
         choices=("epoch", "epoch-or-administrator"),
-        meaning="which start-replica requests a broker obeys when there is a leader: those of the latest epoch; or also "
-        "those of administrators",
+        meaning="which start-replica requests a broker obeys when there is a leader: those of the latest epoch; or "
+        "also those of administrators",
     )
     lifecycle = setting(False, meaning="a ghost follows each state change from its request to its completion")
 
@@ -151,6 +152,7 @@ class StateChangeQueues(LeaderNodes):
         request, leader = self.next_request(s, p, b), s.state[p].leader
         s.require(self.starts(s, p, b, request), s.replica[p][b].step == "none")
         self.start_replica(s, p, b, True)
+        self.note_load(s, 0, 2)
         self.handled(s, p, b, when(leader.is_none, "received", "completed"))
 
     @action(p=any_partition, b=broker, actor="b")
@@ -211,6 +213,7 @@ class StateChangeQueues(LeaderNodes):
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
         """A broker that had lost its session has a new one, and reads everything again."""
-        if self.has_queues and self.has_crashes and self.expiries:
+        if self.has_queues and self.has_crashes and self.restarts and self.expiries:
+            # A broker without any role is one that starts, and that empties its queue first.
             s.require(~self.is_out_of_service(s, b))
         super().register_again(s, b)

@@ -15,7 +15,7 @@ from typing import Any
 
 from model.designs.logs import any_partition
 from model.designs.v2_queues import StateChangeQueues
-from model.language import action, broker, enum, every, implies, none, number, per, record, set_of, setting, when
+from model.language import action, broker, enum, every, implies, number, per, record, set_of, setting, some, when
 
 
 class ReassignedReplicas(StateChangeQueues):
@@ -202,12 +202,11 @@ class ReassignedReplicas(StateChangeQueues):
             return
         replica = s.replica[p][b]
         s.require(self.moves(s, p, b, "known"), s.assignment[p].phase == "requested")
-        new = replica.target - s.assignment[p].replicas
+        new = replica.target - s.assignment[p].replicas - {b}
+        idle = {f: new.has(f) & ~self.follows(s, p, f, b) & s.queue[f].is_empty for f in self.brokers}
+        s.require(some(idle.values()))
         for f in self.brokers:
-            idle = ~self.follows(s, p, f, b) & s.queue[f].is_empty
-            s.require(implies(new.has(f), idle))
-            self.send(s, p, f, new.has(f), "start", replica.epoch)
-        s.require(~new.is_empty, new != {b})
+            self.send(s, p, f, idle[f], "start", replica.epoch)
 
     @action(p=any_partition, b=broker, actor="b")
     def close_old_replicas(self, s: Any, p: int, b: Any) -> None:

@@ -2,8 +2,9 @@
 
 Each partition of the model is a topic of its own. To create one, the administrator writes its replicas to
 partitions_reassigned, sends each of them start-replica in epoch -1, waits until all have taken that out, and only then
-writes the replicas to the path of the partition. To delete one it writes an empty list; the leader sends close-replica to
-all replicas, and when all queues are empty the paths go. A creation that takes too long fails, and the next one cleans up.
+writes the replicas to the path of the partition. To delete one it writes an empty list; the leader sends close-replica
+to all replicas, and when all queues are empty the paths go. A creation that takes too long fails; the next one cleans
+up.
 
 Left out: a deletion that takes too long ends without a trace, as if the administrator had never looked again.
 """
@@ -13,9 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import any_partition
+from model.designs.v2_leader_nodes import PATH
 from model.designs.v2_queues import NOT_BY_A_LEADER
 from model.designs.v2_reassignment import ReassignedReplicas
-from model.language import action, broker, every, enum, implies, none, number, per, record, setting, some
+from model.language import action, broker, enum, every, implies, none, number, per, record, setting, some
 
 
 class AdministeredTopics(ReassignedReplicas):
@@ -35,8 +37,8 @@ class AdministeredTopics(ReassignedReplicas):
 
     deletion_check = setting(
         False,
-        meaning="a broker finds no replica of its own in a partition that is being deleted; by the page it finds one as "
-        "long as the path with the replicas is there",
+        meaning="a broker finds no replica of its own in a partition that is being deleted; by the page it finds one "
+        "as long as the path with the replicas is there",
     )
 
     @property
@@ -87,6 +89,7 @@ class AdministeredTopics(ReassignedReplicas):
         return request.partition == p if self.partitions > 1 else True
 
     def remove_paths(self, s: Any, p: int) -> None:
+        self.fire(s, p, PATH)
         s.topic[p].exists = "no"
         s.state[p] = {"leader": none, "isr": set(), "epoch": 0, "version": 0}
         s.assignment[p] = {"phase": "none", "replicas": set(), "target": set()}

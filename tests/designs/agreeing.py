@@ -1,10 +1,9 @@
-"""Reference and local engine on one design: the same states, level by level or out of every state of long paths."""
+"""Engines that must agree on a design, state by state, whatever its settings."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from checker.engines import reference
@@ -20,40 +19,39 @@ STATES = 150
 MEMORY = 2 << 30
 
 
-@dataclass(frozen=True)
-class Design:
-    """A model, what of its settings only makes it larger, and what disturbs it."""
+def others(cls: type[Model], name: str) -> list[Any]:
+    """What a setting can be besides its default; of a number, the next one."""
+    declared = cls.declared_settings()[name]
+    if isinstance(declared.default, bool):
+        return [not declared.default]
+    if declared.choices is not None:
+        return [x for x in declared.choices if x != declared.default]
+    assert isinstance(declared.default, int)
+    return [declared.default + 1]
 
-    cls: type[Model]
-    bounds: tuple[str, ...]
-    disturbances: tuple[str, ...]
 
-    def others(self, name: str) -> list[Any]:
-        """What a setting can be besides its default; of a number, the next one."""
-        declared = self.cls.declared_settings()[name]
-        if isinstance(declared.default, bool):
-            return [not declared.default]
-        if declared.choices is not None:
-            return [x for x in declared.choices if x != declared.default]
-        assert isinstance(declared.default, int)
-        return [declared.default + 1]
+def switched_alone(cls: type[Model]) -> Iterator[dict[str, Any]]:
+    """The defaults, and each setting at each other value by itself."""
+    yield {}
+    for name in cls.declared_settings():
+        yield from ({name: value} for value in others(cls, name))
 
-    def switched_alone(self) -> Iterator[dict[str, Any]]:
-        yield {}
-        for name in self.cls.declared_settings():
-            yield from ({name: value} for value in self.others(name))
 
-    def combination(self, draw: int) -> dict[str, Any]:
-        """A third of the settings are not at their defaults; something disturbs in any case."""
-        chance = random.Random(draw)
-        names = [n for n in self.cls.declared_settings() if n not in self.bounds and chance.random() < 1 / 3]
-        chosen = {name: chance.choice(self.others(name)) for name in names}
-        chosen[chance.choice(self.disturbances)] = 1
-        return chosen
+DISTURBANCES = ("crashes", "expiries", "lossy_crashes", "topic_changes", "reassignments")
+BOUNDS = (
+    "replicas", "partitions", "log_size", "max_records", "max_leader_epoch", "max_version", "channel_size",
+    "max_controller_epoch", "min_isr", "queue_size",
+)  # fmt: skip
+"""Settings that make everything larger and nothing different."""
 
-    def absent(self, settings: dict[str, Any]) -> set[str]:
-        """The actions without an instance."""
-        return {*self.cls.actions()} - {t.label.action for t in trace(self.cls(**settings), {}).transitions}
+
+def combination(cls: type[Model], draw: int) -> dict[str, Any]:
+    """A third of the settings are not at their defaults; something disturbs in any case."""
+    chance = random.Random(draw)
+    names = [n for n in cls.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
+    chosen = {name: chance.choice(others(cls, name)) for name in names}
+    chosen[chance.choice([name for name in DISTURBANCES if name in cls.declared_settings()])] = 1
+    return chosen
 
 
 def levels(model: Model, engine: str) -> tuple[Exploration, list[set[tuple[int, ...]]]]:
@@ -66,23 +64,30 @@ def levels(model: Model, engine: str) -> tuple[Exploration, list[set[tuple[int, 
     return found, [set(native.leaves(native.level_states(k + 1))) for k in range(len(found.levels))]
 
 
-def assert_levels_agree(model: Model) -> None:
-    one, states = levels(model, "reference")
-    other, same_states = levels(model, "local")
+def assert_agreement(cls: type[Model], settings: dict[str, Any]) -> None:
+    """Two engines find the same states at each level, and count the same."""
+    one, states = levels(cls(**settings), "reference")
+    other, same_states = levels(cls(**settings), "local")
     assert states == same_states
     assert one.generated == other.generated
-    assert (one.initial, one.goals, one.bounds, one.degrees) == (other.initial, other.goals, other.bounds, other.degrees)
+    assert (one.initial, one.goals, one.bounds, one.degrees) == (
+        other.initial,
+        other.goals,
+        other.bounds,
+        other.degrees,
+    )
     assert one.error is None
     assert other.error is None
 
 
-def assert_walks_agree(model: Model, draw: int, walks: int = 3, length: int = 40) -> None:
+def assert_agreement_along_walks(model: Model, draw: int) -> None:
     """Deeper than whole levels reach: every step out of every state of some long paths."""
-    chance, interpreter, system = random.Random(draw), Interpreter(model, {}), trace(model, {})
+    chance = random.Random(draw)
+    interpreter, system = Interpreter(model, {}), trace(model, {})
     kernel, start = Kernel(system), initial_states(model)
-    for _ in range(walks):
+    for _ in range(3):
         state = chance.choice(start)
-        for _ in range(length):
+        for _ in range(40):
             steps = list(interpreter.steps(state))
             found, _, transitions, _ = kernel.expand(kernel.layout.pack([interpreter.leaves(state)]))
             leaves = map(tuple, kernel.layout.unpack(found).tolist())
@@ -92,3 +97,7 @@ def assert_walks_agree(model: Model, draw: int, walks: int = 3, length: int = 40
                 break
             state = chance.choice(steps)[1]
 
+
+def absent(cls: type[Model], settings: dict[str, Any]) -> set[str]:
+    """The actions without an instance."""
+    return {*cls.actions()} - {t.label.action for t in trace(cls(**settings), {}).transitions}

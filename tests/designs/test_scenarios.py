@@ -1,4 +1,4 @@
-"""The scenarios of each design: pairs that are each other's control, and nothing of the model that none of them uses."""
+"""The scenarios of each design: pairs that are each other's control, and nothing of a model that none of them uses."""
 
 from __future__ import annotations
 
