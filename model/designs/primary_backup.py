@@ -28,6 +28,15 @@ class PrimaryBackup(PartitionState):
     expiries = 0
     checkpoint = "at-stop"  # nobody reads it again
     checkpoint_all = True
+    expand_guard = "epoch-start"
+    shrink_guard = "lagging"
+    records_have_epochs = True
+    assign_on_leader = True
+    fence_fetch = True
+    fence_truncation = True
+    refuse_undefined_epoch = True
+    truncation_reply = "at-once"
+    truncate_before_high_watermark = True
 
     crashes = setting(
         0,

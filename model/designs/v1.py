@@ -12,7 +12,8 @@ The page of this design is not at hand. What is here is put together from what i
   are here as ghosts: they count how often the leader node was created, for invariants and bounds alone, and nothing of
   the protocol reads them.
 
-How much of it are watches, notifications and requests is in `watches`.
+The page on V2 counts five watches of each partition in this design and does not say which. Declared are those that the
+table of paths in "KafkaController" has besides ISR, which only its reader and its writer, the leader, is said to use.
 
 Left out: preferred replicas and how long others wait for them; the creation and deletion of topics and partitions
 (partitions_add, partitions_remove, whose watches are counted nevertheless); the leader node of a broker's own former
@@ -35,14 +36,13 @@ class ZookeeperListeners(WatchedReplicas):
     invariants = ("no-split-brain", "no-committed-loss", "committed-records-are-stable")
 
     watches: ClassVar = (
-        Watch("/brokers/ids"),
-        Watch("/brokers/topics"),
-        Watch("/brokers/topics/[topic]", "topic"),
-        Watch("/brokers/topics/[topic]/[partition]/leader", "partition"),
-        Watch("/brokers/topics/[topic]/[partition]/replicas", "partition"),
-        Watch("/admin/partitions_reassigned/[topic]/[partition]", "partition"),
-        Watch("/admin/partitions_add/[topic]/[partition]", "partition"),
-        Watch("/admin/partitions_remove/[topic]/[partition]", "partition"),
+        Watch("/brokers/ids", "cluster", "brokers"),
+        Watch("/brokers/topics", "cluster", "brokers"),
+        Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
+        Watch("/brokers/topics/[topic]/[partition]/replicas", "partition", "replicas"),
+        Watch("/admin/partitions_reassigned/[topic]/[partition]", "partition", "replicas"),
+        Watch("/admin/partitions_add/[topic]/[partition]", "partition", "replicas"),
+        Watch("/admin/partitions_remove/[topic]/[partition]", "partition", "replicas"),
     )
 
     truncation = "high-watermark"

@@ -17,7 +17,7 @@ from model.designs.logs import any_partition
 from model.designs.partition_state import PartitionState
 from model.language import action, broker, count, enum, minimum, none, number, per, record, setting, when
 
-LOAD = 30
+LOAD = 60
 """Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
 
 

@@ -40,7 +40,14 @@ V2_UNUSED = Unused(
     },
     wholes=frozenset({frozenset({"v2-as-written", "v2-with-later-fixes"})}),
 )
+NUMBERS = {"count_load": "numbers, not verdicts"}
 DESIGNS = {
+    "v1": Unused(
+        actions={"broker-startup": "what a restart loses is what truncation to a high watermark loses in V3"},
+        settings=NUMBERS,
+    ),
+    "majority": Unused(),
+    "primary-backup": Unused(),
     "v2": V2_UNUSED,
     "v3": Unused(wholes=frozenset({frozenset({"v3-as-written", "v3-with-later-fixes"})})),
 }
