@@ -9,7 +9,7 @@ from model.language import for_all, invariant, needs, some
 
 
 @invariant
-@needs("log", "replica", "committed")
+@needs("log", "replica", "committed")  # it reads nothing committed: that tells the designs from other models
 def service_goes_on(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every partition has a leader, and that has committed its whole log."""
     rest = quiescent(m, s)

@@ -1,9 +1,9 @@
 """Majority vote: a record is committed when most replicas have it, and most replicas elect a leader.
 
-The page "KafkaController" compares this with the ISR: with 2f+1 replicas a leader waits for f+1 copies, its own too, and
-f replicas may fail. The page does not say who may be elected; what is here is Raft (Ongaro and Ousterhout, "In Search of
-an Understandable Consensus Algorithm", 2014), whose rules are settings that can be weakened. Followers pull, as in
-Kafka. In Kafka's words: a term is a *leader epoch*, the commit index a *high watermark*.
+The page "KafkaController" compares this with the ISR: with 2f+1 replicas a leader waits for f+1 copies, one of them its
+own, and f replicas may fail. It does not say who may be elected; what is here is Raft (Ongaro and Ousterhout, "In
+Search of an Understandable Consensus Algorithm", 2014), whose rules are settings that can be weakened. Followers pull,
+as in Kafka. In Kafka's words: a term is a *leader epoch*, the commit index a *high watermark*.
 
 A replica's epoch, its vote and its log survive a crash; everything else is volatile. `elected` is a ghost: the leader
 elected last, in the epoch that is the greatest in which anybody was elected.
