@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,10 @@ DATA = ("produce", "fetch", "fetch-out-of-range", "commit", "shrink-isr", "expan
 BY_COMMAND = ("become-leader-by-command", "become-follower-by-command", "ignore-command")
 
 
+def load(what: str, state: dict[str, Any]) -> int:
+    return int(state["load"][what])
+
+
 @pytest.mark.parametrize("row", table("The failure of a broker"), ids=lambda row: f"{row[0]}-{row[1]}")
 def test_load_of_a_failure(row: list[str]) -> None:
     replicas, partitions, *expected = map(int, row)
@@ -75,7 +80,7 @@ def test_load_of_a_failure(row: list[str]) -> None:
     for design in ("v1", "v2"):
         crashing = model(design)(**size, count_load=True)
         for what in ("notifications", "requests"):
-            found.append(greatest(crashing, (*DATA, "broker-startup"), lambda s, what=what: s["load"][what]))
+            found.append(greatest(crashing, (*DATA, "broker-startup"), partial(load, what)))
     commanding = model("v3")(**size, channel_size=4)
     unread = (*DATA, *BY_COMMAND, "on-broker-startup")
     found.append(greatest(commanding, unread, lambda s: sum(map(len, s["channel"][0]))))
@@ -85,14 +90,14 @@ def test_load_of_a_failure(row: list[str]) -> None:
 # --- failures tolerated -----------------------------------------------------------------------------------------------
 
 
-def isr(replicas: int, failures: int, elections: int, **settings: Any) -> Model:
+def isr(replicas: int, failures: int, elections: int, **settings: Any) -> Any:
     return model("primary-backup")(
         replicas=replicas, log_size=1, crashes=failures, max_leader_epoch=elections + 1,
         max_version=2 * elections + replicas, **settings,
     )  # fmt: skip
 
 
-def majority(replicas: int, failures: int, elections: int, **settings: Any) -> Model:
+def majority(replicas: int, failures: int, elections: int, **settings: Any) -> Any:
     return model("majority")(
         replicas=replicas, log_size=elections + 2, crashes=failures, max_leader_epoch=elections + 1, timeouts=0,
         restarts=False, votes="at-once", **settings,
