@@ -69,13 +69,13 @@ def every_live_replica_follows(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "live")
 def no_stray_replica(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, no live broker keeps a replica of a partition that it is not assigned."""
+    """Where nothing more happens by itself, no live broker keeps a replica of a partition that it need not have."""
     if not m.reassigns:
         raise UnknownName("invariant no-stray-replica is about partitions that move; set reassignments to 1 or more")
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: (s.replica[p][b].role == "none") & s.log[p][b].is_empty,
-        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b) & ~m.is_assigned(s, p, b),
+        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b) & ~m.is_wanted(s, p, b),
         p=m.all_partitions,
         b=m.brokers,
     )

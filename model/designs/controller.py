@@ -147,10 +147,6 @@ class Controller(PartitionState):
         """Those of some brokers to which a partition is assigned."""
         return brokers
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition."""
-        return True
-
     def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request of a controller about a partition."""
         found = dict(decision)

@@ -129,6 +129,14 @@ class PartitionState(DataPlane):
         """Whether a replica follows a leader in the epoch that there is now."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
+        return True
+
+    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
+        return self.is_assigned(s, p, b)
+
     def has_path(self, s: Any, p: int) -> Any:
         """Whether the LeaderAndISR path exists."""
         return True

@@ -54,10 +54,6 @@ class PrimaryBackup(PartitionState):
         meaning="what a new follower keeps of its log: what lies below its high watermark, or what the leader has too",
     )
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        """Every broker is a replica of each partition."""
-        return True
-
     def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
         behind = super().lags(s, p, b, follower)
         if self.slow_replicas:

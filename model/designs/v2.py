@@ -34,8 +34,8 @@ class LeaderCoordination(AdministeredTopics):
     watches: ClassVar = (
         Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
         Watch("/brokers/state/[broker]", "broker", "itself"),
-        Watch("/brokers/partitions_reassigned", "cluster", "brokers"),
-        Watch("/brokers/partitions_reassigned/[topic]", "topic", "brokers"),
+        Watch("/brokers/partitions_reassigned", "cluster", "leaders"),
+        Watch("/brokers/partitions_reassigned/[topic]", "topic", "leaders"),
     )
     message: ClassVar = ("write", "notification", "read", "write")
     """A state change: put into the queue, told, read, and taken out of the queue."""

@@ -84,10 +84,6 @@ class LeaderNodes(ZookeeperWatches):
         """Whether partitions may move."""
         return False
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        """Whether a broker is among the replicas of a partition."""
-        return True
-
     def is_replica(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker finds itself among the replicas of a partition when it looks."""
         return True
@@ -130,11 +126,9 @@ class LeaderNodes(ZookeeperWatches):
     def give_up_node(self, s: Any, p: int, b: Any) -> None:
         """A leader deletes the leader node, so that another one is elected."""
         leader = s.state[p].leader
-        if self.leader_node_deletion == "unconditional":
-            s.robbed = s.robbed | (~leader.is_none & (leader != b))
-            self.delete_node(s, p, b, True)
-        else:
-            self.delete_node(s, p, b, leader == b)
+        deletes = leader == b if self.leader_node_deletion == "own" else True
+        s.robbed = s.robbed | (deletes & ~leader.is_none & (leader != b))
+        self.delete_node(s, p, b, deletes)
 
     def delete_node(self, s: Any, p: int, b: Any, condition: Any) -> None:
         """A broker deletes the leader node, if a condition holds; everybody is told, and itself in any case."""

@@ -45,8 +45,9 @@ class NewLeaders(LeaderNodes):
     expand_guard = setting(
         "next-commit",
         choices=("next-commit", "high-watermark", "epoch-start"),
-        meaning="when a replica joins the ISR: before the next commit, if it has what is to be committed (the page); "
-        "or at any time, if it reaches the high watermark, or that and the start of the leader's epoch",
+        meaning="when a replica joins the ISR: before the next commit, if it has what is to be committed, and only "
+        "then does another leave (the page); or at any time, if it reaches the high watermark, or that and the start "
+        "of the leader's epoch",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -78,6 +79,10 @@ class NewLeaders(LeaderNodes):
     def leads(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker takes writes for a partition: only when becomeLeader is through."""
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
+
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker leads and the leader node is its own, whatever epoch a zombie has written with the ISR."""
+        return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
     def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         """A new leader that waits for the others to catch up answers them, or none ever would."""
@@ -214,6 +219,13 @@ class NewLeaders(LeaderNodes):
         if own:
             replica.isr = isr
         replica.version = self.raise_version(s, p)
+
+    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        """Whether a follower is behind; the page's commit thread looks only when there is something to commit."""
+        behind = super().lags(s, p, b, follower)
+        if self.expand_guard != "next-commit":
+            return behind
+        return behind & (s.replica[p][b].high_watermark < s.log[p][b].length)
 
     def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
         replica = s.replica[p][b]

@@ -207,7 +207,9 @@ class StateChangeQueues(NewLeaders):
             return
         if not self.has_crashes or not self.restarts:
             return
-        s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty, self.is_out_of_service(s, b))
+        s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
+        if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
+            s.require(self.is_out_of_service(s, b))
         self.start_replicas(s, b)
 
     @action(b=broker, actor="b")

@@ -107,6 +107,9 @@ class ReassignedReplicas(StateChangeQueues):
     def is_assigned(self, s: Any, p: int, b: Any) -> Any:
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
+    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+        return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
+
     def is_replica(self, s: Any, p: int, b: Any) -> Any:
         if not self.reassigns:
             return True

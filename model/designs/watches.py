@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Scope = Literal["cluster", "topic", "partition", "broker"]
-Watcher = Literal["replicas", "leader", "brokers", "controller", "itself"]
+Watcher = Literal["replicas", "leaders", "brokers", "controller", "itself"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,12 @@ class Cluster:
             "broker": self.brokers,
         }[scope]
 
-    def watchers(self, by: Watcher) -> int:
-        """How many brokers watch one path."""
-        return {"replicas": self.replicas, "leader": 1, "brokers": self.brokers, "controller": 1, "itself": 1}[by]
+    def watchers(self, watch: Watch) -> int:
+        """How many brokers watch one path; leaders are those of the partitions below it, spread over the brokers."""
+        below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
+        leaders = min(self.brokers, below[watch.scope])
+        by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
+        return by[watch.by]
 
 
 def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
@@ -53,7 +56,7 @@ def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
     3
     """
     counted = [w for w in declared if not scopes or w.scope in scopes]
-    return sum(cluster.paths(w.scope) * cluster.watchers(w.by) for w in counted)
+    return sum(cluster.paths(w.scope) * cluster.watchers(w) for w in counted)
 
 
 COST: Final = {"write": 2, "read": 1, "notification": 1, "request": 1}

@@ -248,7 +248,7 @@ class Model:
 
     @classmethod
     def declared_settings(cls) -> dict[str, Setting]:
-        """Settings by name, those of the most general class first; a subclass may fix one by giving it a plain value."""
+        """Settings by name, those of the most general class first; a subclass fixes one by giving it a plain value."""
         found: dict[str, Setting] = {}
         for base in reversed(cls.__mro__):
             found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})

@@ -158,6 +158,7 @@ def test_a_partition_moves_step_by_step() -> None:
     # The ISR has both before the replicas have: a leader that fails here leaves a partition that either may lead.
     assert story.value("state")[0]["isr"] == [0, 1]
     assert story.value("assignment")[0] == {"phase": "requested", "replicas": [0], "target": [1]}
+    assert story.holds()["isr-is-assigned"]
     story.tell("""
         write-new-replicas(p=0, b=0)
         delete-reassigned-path(p=0, b=0)
@@ -171,3 +172,61 @@ def test_a_partition_moves_step_by_step() -> None:
     assert story.logs() == [[], [0]]
     assert story.value("state")[0] == {"leader": 1, "isr": [1], "epoch": 1, "version": 0}
     assert story.holds() == {"isr-is-assigned": True, "no-committed-loss": True, "reassignments-complete": True}
+
+
+MOVING: dict[str, Any] = {"reassignments": 1, "assigned_at_start": 1, "log_size": 1}
+
+
+def test_a_new_replica_that_waits_for_the_next_commit_is_no_stray() -> None:
+    story = Story(V2, ("no-stray-replica", "reassignments-complete"), **MOVING)
+    story.tell("""
+        reassign-partition(p=0, target=[1])
+        on-partitions-reassigned(p=0, b=0)
+        on-start-replica(p=0, b=1)
+        fetch(p=0, follower=1, leader=0)
+        not close-old-replicas(p=0, b=0)
+    """)
+    assert story.holds() == {"no-stray-replica": True, "reassignments-complete": False}
+
+
+def test_a_broker_registers_although_its_queue_has_made_it_a_follower() -> None:
+    story = Story(V2, (), crashes=1, **MOVING)
+    story.tell("""
+        reassign-partition(p=0, target=[1])
+        on-partitions-reassigned(p=0, b=0)
+        crash(b=1)
+        session-of-the-dead-expires(b=1)
+        boot(b=1)
+        not broker-startup(b=1)
+        on-start-replica(p=0, b=1)
+        fetch(p=0, follower=1, leader=0)
+        broker-startup(b=1)
+        not broker-startup(b=1)
+    """)
+    assert story.value("live") == [0, 1]
+
+
+def test_nobody_leaves_the_isr_when_there_is_nothing_to_commit() -> None:
+    story = Story(V2, (), log_size=2, max_records=2)
+    story.tell("""
+        not shrink-isr(p=0, b=0, follower=1)
+        produce(p=0, b=0)
+        shrink-isr(p=0, b=0, follower=1)
+    """)
+    Story(V2, (), expand_guard="high-watermark").tell("shrink-isr(p=0, b=0, follower=1)")
+
+
+def test_the_owner_of_the_leader_node_is_judged_whatever_epoch_a_zombie_has_written() -> None:
+    story = Story(V2, ("no-committed-loss", "service-goes-on"), **ZOMBIE)
+    story.tell("""
+        session-expires(b=0)
+        create-leader-node(p=0, b=1)
+        read-epoch(p=0, b=1)
+        write-epoch(p=0, b=1)
+        start-leading(p=0, b=1)
+        produce(p=0, b=0)
+        shrink-isr(p=0, b=0, follower=1)
+        commit(p=0, b=0)
+    """)
+    assert story.value("state")[0] == {"leader": 1, "isr": [0], "epoch": 0, "version": 0}
+    assert not story.holds()["no-committed-loss"]
