@@ -83,10 +83,15 @@ def quorum_is_superset_of_isr(m: Any, s: Any) -> Any:
 @invariant
 @needs("state")
 def isr_is_assigned(m: Any, s: Any) -> Any:
-    """The ISR has only replicas to which the partition is assigned."""
+    """The ISR has only replicas to which the partition is assigned, or is being reassigned."""
     if not m.reassigns:
         raise UnknownName("invariant isr-is-assigned is about partitions that move; set reassignments to 1 or more")
-    return for_all(lambda p: s.state[p].isr <= s.assignment[p].replicas, p=m.all_partitions)
+    return for_all(
+        lambda p, b: m.is_wanted(s, p, b),
+        where=lambda p, b: s.state[p].isr.has(b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
 
 
 @invariant

@@ -133,6 +133,9 @@ class Controller(PartitionState):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
+    def has_room(self, s: Any) -> Any:
+        return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
+
     def acting(self, s: Any, c: Any) -> Any:
         """Whether a controller believes that it is the one, and may write."""
         if not self.controller_failover:
@@ -143,10 +146,6 @@ class Controller(PartitionState):
     def assigned(self, s: Any, p: int, brokers: Any) -> Any:
         """Those of some brokers to which a partition is assigned."""
         return brokers
-
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition."""
-        return True
 
     def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request of a controller about a partition."""

@@ -37,9 +37,10 @@ def switched_alone(cls: type[Model]) -> Iterator[dict[str, Any]]:
         yield from ({name: value} for value in others(cls, name))
 
 
+DISTURBANCES = ("crashes", "expiries", "lossy_crashes", "topic_changes", "reassignments")
 BOUNDS = (
     "replicas", "partitions", "log_size", "max_records", "max_leader_epoch", "max_version", "channel_size",
-    "max_controller_epoch", "min_isr",
+    "max_controller_epoch", "min_isr", "queue_size",
 )  # fmt: skip
 """Settings that make everything larger and nothing different."""
 
@@ -49,7 +50,7 @@ def combination(cls: type[Model], draw: int) -> dict[str, Any]:
     chance = random.Random(draw)
     names = [n for n in cls.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
     chosen = {name: chance.choice(others(cls, name)) for name in names}
-    chosen[chance.choice(["crashes", "expiries", "lossy_crashes", "topic_changes", "reassignments"])] = 1
+    chosen[chance.choice([name for name in DISTURBANCES if name in cls.declared_settings()])] = 1
     return chosen
 
 
