@@ -216,9 +216,13 @@ class Logs(Model):
         """Whether a leader looks at its high watermark at all."""
         return True
 
-    def has_enough_members(self, s: Any, p: int, leader: Any, members: Any) -> Any:
+    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
         """Whether a leader's ISR is as large as min.insync.replicas asks for."""
-        return members.size >= self.min_isr
+        return s.replica[p][leader].isr.size >= self.min_isr
+
+    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether what a leader commits is on as many replicas as min.insync.replicas asks for."""
+        return self.quorum_isr(s, p, leader).size >= self.min_isr
 
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker leads that should."""
@@ -252,7 +256,7 @@ class Logs(Model):
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
-        s.require(self.has_enough_members(s, p, b, s.replica[p][b].isr))
+        s.require(self.takes_writes(s, p, b))
         self.append_record(s, p, b)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
@@ -292,7 +296,7 @@ class Logs(Model):
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
-        enough = self.has_enough_members(s, p, b, self.quorum_isr(s, p, b)) & relevant
+        enough = self.may_acknowledge(s, p, b) & relevant
         for i in range(self.max_records):
             # Only the leader that took a record, in the epoch in which it took it, answers the producer.
             mine = some(

@@ -79,8 +79,12 @@ class MajorityVote(ElectionsByMajority):
         spent = some(s.replica[p][b].epoch == self.max_leader_epoch for p, b in places)
         return ~(spent | some(self.leads(s, p, b) & s.log[p][b].is_full for p, b in places))
 
-    def has_enough_members(self, s: Any, p: int, leader: Any, members: Any) -> Any:
+    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
         """Any leader takes writes; whether they are committed is another matter."""
+        return True
+
+    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+        """What is committed is on most replicas."""
         return True
 
     # --- a new leader -----------------------------------------------------------------------------------------------
