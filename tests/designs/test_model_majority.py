@@ -25,6 +25,7 @@ DESIGNS = {"majority": MAJORITY.cls, "primary-backup": BACKUP.cls}
 # --- engines agree ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "settings"), [(n, s) for n, cls in DESIGNS.items() for s in switched_alone(cls)], ids=str
 )
@@ -32,6 +33,7 @@ def test_engines_agree_on_every_setting_switched_alone(name: str, settings: dict
     assert_agreement(DESIGNS[name], settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(6))
 @pytest.mark.parametrize("name", DESIGNS)
 def test_engines_agree_on_random_settings(name: str, draw: int) -> None:

@@ -25,11 +25,13 @@ V1 = load_model_class("v1")
 # --- engines agree ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("settings", list(switched_alone(V1.cls)), ids=str)
 def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
     assert_agreement(V1.cls, settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(12))
 def test_engines_agree_on_random_settings(draw: int) -> None:
     assert_agreement(V1.cls, combination(V1.cls, draw))

@@ -24,16 +24,19 @@ from tests.designs.replaying import Story
 # --- engines agree ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("settings", list(switched_alone(ControllerDesign)), ids=str)
 def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
     assert_agreement(ControllerDesign, settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(20))
 def test_engines_agree_on_random_settings(draw: int) -> None:
     assert_agreement(ControllerDesign, combination(ControllerDesign, draw))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(20))
 def test_engines_agree_along_random_walks(draw: int) -> None:
     assert_agreement_along_walks(ControllerDesign(**combination(ControllerDesign, draw)), draw)
