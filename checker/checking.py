@@ -33,6 +33,7 @@ def check(
     keep_going: bool = False,
     deadlock: bool = False,
     limits: Limits = Limits(),
+    workers: int | None = None,
     fail_on_vacuity: bool = False,
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
@@ -42,7 +43,8 @@ def check(
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
-    violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
+    violations; `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine,
+    None for one on each processor; what is found does not depend on them. `report` is told of progress, `stage` of the
     beginning of "trace", "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
@@ -52,6 +54,8 @@ def check(
     """
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
+    if workers is not None and workers < 1:
+        raise UnknownName(f"{workers} workers do no work; take one or more")
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance = _resolved(model, settings or {})
@@ -64,7 +68,7 @@ def check(
         free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
-        found, levels, labels = _search(engine, interpreter, system, question)
+        found, levels, labels = _search(engine, interpreter, system, question, workers)
         tell("counterexample")
         judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
         result = judge.result(engine, deadlock, fail_on_vacuity, limits)
@@ -90,7 +94,7 @@ def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str
 
 
 def _search(
-    engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
+    engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any], workers: int | None
 ) -> tuple[Exploration, Levels, list[int]]:
     """The answer, the levels, and for each instance number of the engine that of the interpreter."""
     if engine == "reference":
@@ -101,5 +105,5 @@ def _search(
     from checker.engines.local.search import search
 
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    answer, native = search(system, **question)
+    answer, native = search(system, **question, workers=workers)
     return answer, native, [numbers[t.label] for t in system.transitions]

@@ -68,6 +68,7 @@ class Exploration:
     partial: dict[str, int] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
+    workers: int = 1
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Question:
     max_states: int | None
     max_memory: int | None
     max_seconds: float | None
+    workers: int | None
     fail_on_vacuity: bool
     quiet: bool
 
@@ -55,6 +56,9 @@ class Question:
 )
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads of the local engine; by default one a core."
+)
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 def command(**options: Any) -> None:
@@ -127,6 +131,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             keep_going=question.keep_going if scenario is None else scenario.keep_going,
             deadlock=question.deadlock if scenario is None else scenario.deadlock,
             limits=Limits(question.max_states, question.max_seconds, question.max_memory),
+            workers=question.workers,
             fail_on_vacuity=question.fail_on_vacuity,
             report=watcher.report,
             stage=watcher.stage,
