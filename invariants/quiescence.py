@@ -52,6 +52,19 @@ def nothing_awaits_acknowledgement(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("alteration", "replica", "state", "live")
+def every_alteration_is_resolved(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, no live leader waits to hear what became of an ISR that it asked for."""
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: s.replica[p][b].pending.is_empty,
+        where=lambda p, b: rest & _live_leader(m, s, p, b) & m.leads(s, p, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
 @needs("replica", "state", "live")
 def every_live_replica_follows(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every live replica follows the live leader in its epoch."""

@@ -126,11 +126,15 @@ class Fetching(Logs):
         news = (s.known_end[p][leader][follower] != end) | (s.replica[p][follower].high_watermark != high_watermark)
         s.require(end <= leaders.length, behind | news)
         s.known_end[p][leader][follower] = end
+        self.note_fetch(s, p, leader, follower)
         s.replica[p][follower].high_watermark = high_watermark
         s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
         if self.has_epoch_cache:
             noted = self.noted_epoch(s, p, follower, leaders.at(end).epoch, end)
             s.epoch_cache[p][follower] = when(behind, noted, s.epoch_cache[p][follower])
+
+    def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
+        """What a leader keeps of a fetch besides the follower's log end offset."""
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:

@@ -204,6 +204,14 @@ class Logs(Model):
         """The replicas that must have a record before the leader commits it."""
         return s.replica[p][leader].isr
 
+    def awaited(self, s: Any, p: int, leader: Any) -> Any:
+        """The replicas that the leader waits for before it raises its high watermark: these, or more of them."""
+        return self.quorum_isr(s, p, leader)
+
+    def may_commit(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether a leader looks at its high watermark at all."""
+        return True
+
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker leads that should."""
         return self.leads(s, p, b)
@@ -247,14 +255,18 @@ class Logs(Model):
         s.acknowledged_by_one[s.next_record_id] = True
         self.append_record(s, p, b)
 
+    def end_to_commit(self, s: Any, p: int, b: Any) -> Any:
+        """The least log end offset that a leader knows of the replicas that it waits for."""
+        end = s.log[p][b].length
+        for f in self.brokers:
+            end = when(self.awaited(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
+        return end
+
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: Any, p: int, b: Any) -> None:
         """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
-        replica = s.replica[p][b]
-        end = s.log[p][b].length
-        for f in self.brokers:
-            end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
-        s.require(self.leads(s, p, b), end > replica.high_watermark)
+        replica, end = s.replica[p][b], self.end_to_commit(s, p, b)
+        s.require(self.leads(s, p, b), end > replica.high_watermark, self.may_commit(s, p, b))
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
         s.replica[p][b].high_watermark = end
 
@@ -267,7 +279,7 @@ class Logs(Model):
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
-        enough = (replica.isr.size >= self.min_isr) & relevant
+        enough = (self.quorum_isr(s, p, b).size >= self.min_isr) & relevant
         for i in range(self.max_records):
             # Only the leader that took a record, in the epoch in which it took it, answers the producer.
             mine = some(

@@ -145,7 +145,7 @@ class PartitionState(DataPlane):
                 least = when(replica.isr.has(f), minimum(least, self.end_seen_by(s, p, b, f)), least)
             return outside & (end - least < 1)
         reaches = (end != UNKNOWN) & (end >= replica.high_watermark)
-        if self.expand_guard == "epoch-start":
+        if self.needs_epoch_start:
             reaches = reaches & (end >= replica.epoch_start)
         return outside & reaches
 
