@@ -127,7 +127,7 @@ def _marked(module: ModuleType) -> dict[str, Invariant]:
 
 
 def _from_file(path: Path, wanted: str) -> LoadedModel:
-    module = _run(path)
+    module = run_file(path)
     models = {cls.__name__: cls for cls in _models(module)}
     if not models:
         raise ModelError(f"{path.name}: there is no model in this file; write a subclass of model.language.Model")
@@ -141,7 +141,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
         return LoadedModel(cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)))
 
 
-def _run(path: Path) -> ModuleType:
+def run_file(path: Path) -> ModuleType:
     """The module of a user's file, which may import files beside it."""
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model

@@ -17,7 +17,8 @@ HOMES = {
     "numba": ("checker/engines/local",),
     "llvmlite": ("checker/kernel", "checker/engines/local"),
     "pyspark": ("checker/engines/spark",),
-    "z3": ("checker/engines/symbolic",),
+    "z3": ("checker/engines/symbolic", "checker/proofs"),
+    "cvc5": ("checker/proofs",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
 }

@@ -156,7 +156,10 @@ def test_names_and_values_that_a_model_does_not_have(tmp_path: Path, case: str) 
 USAGE = {
     "no equals sign": (("-s", "top"), "Invalid value for '-s': 'top' is not NAME=VALUE"),
     "twice": (("-s", "top=3", "-s", "top=4"), "Invalid value for '-s': top is given more than once"),
-    "engine": (("--engine", "spin"), "Invalid value for '--engine': 'spin' is not one of 'local', 'reference'."),
+    "engine": (
+        ("--engine", "spin"),
+        "Invalid value for '--engine': 'spin' is not one of 'local', 'reference', 'symbolic'.",
+    ),
     "size": (
         ("--max-memory", "much"),
         "Invalid value for '--max-memory': 'much' is not a size; write 512MB, 2GiB or 1e9",
