@@ -105,10 +105,12 @@ def _require_one_question(question: Question) -> None:
 
 
 def _require_fitting_options(question: Question) -> None:
-    """The symbolic engine unrolls to a depth and enumerates no states; the others do the contrary."""
+    """The symbolic engine unrolls to a depth and enumerates no states, the others do the contrary; one has workers."""
     symbolic = question.engine == "symbolic"
     if question.depth is not None and not symbolic:
         raise click.UsageError(f"--engine {question.engine} explores everything; --depth goes with --engine symbolic")
+    if question.workers is not None and question.engine != "local":
+        raise click.UsageError(f"--engine {question.engine} has no workers; take --workers away")
     given = {"--max-states": question.max_states, "--fail-on-vacuity": question.fail_on_vacuity}
     refused = [name for name, value in given.items() if symbolic and value]
     if refused:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from toys import explore, grid, ring
 
 from checker import check
+from checker.cli import main
 from checker.engines.local import NativeLevels, search
 from checker.engines.local.search import Search, minimum_memory
 from checker.engines.local.store import Store
@@ -141,3 +143,11 @@ def test_an_interruption_of_many_workers_keeps_the_whole_levels() -> None:
     assert found.stopped == "interrupt"
     assert found.levels[:3] == [1, 5, 15]
     assert len(levels.level_states(len(found.levels))) == found.levels[-1]
+
+
+def test_workers_are_of_the_local_engine_alone() -> None:
+    command = ["check", "kip-101", "-s", "replicas=2", "--workers", "2"]
+    assert CliRunner().invoke(main, command).exit_code == 12
+    refused = CliRunner().invoke(main, [*command, "--engine", "reference"])
+    assert refused.exit_code == 2
+    assert "--engine reference has no workers; take --workers away" in refused.output
