@@ -36,6 +36,7 @@ def check(
     keep_going: bool = False,
     deadlock: bool = False,
     limits: Limits = Limits(),
+    workers: int | None = None,
     fail_on_vacuity: bool = False,
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
@@ -46,7 +47,8 @@ def check(
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
     Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
-    violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
+    violations; `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine,
+    None for one on each processor; what is found does not depend on them. `report` is told of progress, `stage` of the
     beginning of "trace", "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
@@ -56,6 +58,8 @@ def check(
     """
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
+    if workers is not None and workers < 1:
+        raise UnknownName(f"{workers} workers do no work; take one or more")
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -69,7 +73,7 @@ def check(
         free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
-        found, paths, labels = _search(engine, interpreter, system, question)
+        found, paths, labels = _search(engine, interpreter, system, question, workers)
         tell("counterexample")
         judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
         result = judge.result(engine, deadlock, fail_on_vacuity, limits)
@@ -107,7 +111,7 @@ def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str
 
 
 def _search(
-    engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
+    engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any], workers: int | None
 ) -> tuple[Exploration, Paths, list[int]]:
     """The answer, paths to what was found, and for each instance number of the engine that of the interpreter."""
     if engine == "reference":
@@ -123,5 +127,5 @@ def _search(
         return *unroll(system, **question), instances
     from checker.engines.local.search import search
 
-    answer, native = search(system, **question)
+    answer, native = search(system, **question, workers=workers)
     return answer, CanonicalPaths(native, [t.actor for t in system.transitions]), instances

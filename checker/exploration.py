@@ -80,6 +80,7 @@ class Exploration:
     why: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
+    workers: int = 1
 
     @property
     def depth(self) -> int:

@@ -43,6 +43,7 @@ class Judge:
             model=self.name,
             settings=dict(model.settings),
             engine=engine,
+            workers=found.workers,
             verdict=verdict,
             exit_code=Exit.HOLDS,
             reason=_reason(found, limits),

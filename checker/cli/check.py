@@ -36,6 +36,7 @@ class Question:
     max_states: int | None
     max_memory: int | None
     max_seconds: float | None
+    workers: int | None
     depth: int | None
     fail_on_vacuity: bool
     quiet: bool
@@ -56,6 +57,9 @@ class Question:
 )
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads of the local engine; by default one a core."
+)
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
@@ -101,10 +105,12 @@ def _require_one_question(question: Question) -> None:
 
 
 def _require_fitting_options(question: Question) -> None:
-    """The symbolic engine unrolls to a depth and enumerates no states; the others do the contrary."""
+    """The symbolic engine unrolls to a depth and enumerates no states, the others do the contrary; one has workers."""
     symbolic = question.engine == "symbolic"
     if question.depth is not None and not symbolic:
         raise click.UsageError(f"--engine {question.engine} explores everything; --depth goes with --engine symbolic")
+    if question.workers is not None and question.engine != "local":
+        raise click.UsageError(f"--engine {question.engine} has no workers; take --workers away")
     given = {"--max-states": question.max_states, "--fail-on-vacuity": question.fail_on_vacuity}
     refused = [name for name, value in given.items() if symbolic and value]
     if refused:
@@ -146,6 +152,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             keep_going=question.keep_going if scenario is None else scenario.keep_going,
             deadlock=question.deadlock if scenario is None else scenario.deadlock,
             limits=Limits(question.max_states, question.max_seconds, question.max_memory, question.depth),
+            workers=question.workers,
             fail_on_vacuity=question.fail_on_vacuity,
             report=watcher.report,
             stage=watcher.stage,
