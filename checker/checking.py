@@ -13,16 +13,19 @@ import psutil
 
 from checker.engines.interpreter import Interpreter
 from checker.engines.spark.cluster import Cluster
-from checker.exploration import Exploration, Levels, Limits, Report
+from checker.exploration import Exploration, Limits, Paths, Report
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
 from checker.results import Result
+from checker.traces.canonical import CanonicalPaths
 from model.language import Model, UnknownName
 from model.language.errors import nearest
 from model.language.system import TransitionSystem
 from model.language.tracing import trace
 
-ENGINES: Final = ("local", "reference", "spark")
+ENGINES: Final = ("local", "reference", "spark", "symbolic")
+DEPTH: Final = 20
+"""How many levels the symbolic engine looks at where neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
 """Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
 
@@ -36,6 +39,7 @@ def check(
     keep_going: bool = False,
     deadlock: bool = False,
     limits: Limits = Limits(),
+    workers: int | None = None,
     fail_on_vacuity: bool = False,
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
@@ -46,10 +50,12 @@ def check(
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
+    Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
-    violations; `deadlock` looks for states without an enabled instance. `report` is told of progress, `stage` of the
-    beginning of "trace", "compile", "search" and "counterexample". With the engine "spark", `cluster` says where and
-    how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory.
+    violations; `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine,
+    None for one on each processor; what is found does not depend on them. With the engine "spark", `cluster` says where
+    and how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory. `report` is told
+    of progress, `stage` of the beginning of "trace", "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -58,6 +64,9 @@ def check(
     """
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
+    if workers is not None and workers < 1:
+        raise UnknownName(f"{workers} workers do no work; take one or more")
+    limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance = _resolved(model, settings or {})
@@ -71,19 +80,31 @@ def check(
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         with ExitStack() as leaving:
+            if engine == "local":
+                question |= {"workers": workers}
             if engine == "spark":
-                wanted = replace(
-                    cluster or Cluster(), session=spark if spark is not None else cluster and cluster.session
-                )
+                wanted = cluster or Cluster()
+                wanted = replace(wanted, session=wanted.session if spark is None else spark)
                 question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
-            found, levels, labels = _search(engine, interpreter, system, question)
+            found, paths, labels = _search(engine, interpreter, system, question)
             tell("counterexample")
-            judge = Judge(loaded.name, interpreter, system.absent, found, levels, labels)
+            judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
-            result.workers = int(found.extra.get("spark", {}).get("cores", 1))
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result
+
+
+def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
+    """The limits of an engine; `UnknownName` for what it cannot do."""
+    if engine != "symbolic":
+        if limits.depth is not None:
+            raise UnknownName(f"engine {engine} explores everything; a depth goes with engine symbolic")
+        return limits
+    if limits.states is not None or fail_on_vacuity:
+        what = "limit the depth" if limits.states is not None else "ask another engine about vacuity"
+        raise UnknownName(f"engine symbolic enumerates no states; {what}")
+    return limits if (limits.depth, limits.seconds) != (None, None) else replace(limits, depth=DEPTH)
 
 
 def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
@@ -104,14 +125,17 @@ def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str
 
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
-) -> tuple[Exploration, Levels, list[int]]:
-    """The answer, the levels, and for each instance number of the engine that of the interpreter."""
+) -> tuple[Exploration, Paths, list[int]]:
+    """The answer, paths to what was found, and for each instance number of the engine that of the interpreter."""
     if engine == "reference":
         from checker.engines import reference
 
         found, levels = reference.search(interpreter, **question)
-        return found, levels, list(range(len(interpreter.labels)))
+        return found, CanonicalPaths(levels, interpreter.actors), list(range(len(interpreter.labels)))
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    labels = [numbers[t.label] for t in system.transitions]
+    instances = [numbers[t.label] for t in system.transitions]
     search = import_module(f"checker.engines.{engine}.search").search
-    return *search(system, **question), labels
+    if engine == "symbolic":
+        return *search(system, **question), instances
+    answer, native = search(system, **question)
+    return answer, CanonicalPaths(native, [t.actor for t in system.transitions]), instances

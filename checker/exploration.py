@@ -9,27 +9,34 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Stop = Literal["violation", "error", "states", "memory", "time", "interrupt"]
+Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up; None is no limit. `states` is tested at the end of a level, the others at any moment."""
+    """When to give up; None is no limit. `states` is tested at the end of a level, the others at any moment.
+
+    `depth` is for searches that unroll: the last level that is looked at.
+    """
 
     states: int | None = None
     seconds: float | None = None
     memory: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began."""
+    """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began.
+
+    Where states are not counted, all counts are None.
+    """
 
     level: int
-    distinct: int
-    generated: int
-    frontier: int
-    expanded: int
+    distinct: int | None
+    generated: int | None
+    frontier: int | None
+    expanded: int | None
     memory: int
     seconds: float
     note: str = ""
@@ -53,6 +60,9 @@ class Exploration:
     `stopped` says why the search ended before it was done, None where it explored everything. After a limit or an
     interruption `partial` has the generated and distinct counts seen of the level being built; the rest is about
     whole levels, except that `violated` may name a level that is not whole (`partial_violations` holds those names).
+
+    A search that unrolls counts nothing: `unrolled` says instead how many levels it has looked at, and of how many the
+    steps as well (whether one is possible and means something). `why` is what a solver said when it gave up.
     """
 
     initial: int = 0
@@ -68,10 +78,51 @@ class Exploration:
     error: tuple[int, tuple[int, ...], int | None] | None = None
     stopped: Stop | None = None
     partial: dict[str, int] | None = None
+    unrolled: tuple[int, int] | None = None
+    why: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
+    workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
     """What an engine adds to the JSON of a result."""
+
+    @property
+    def depth(self) -> int:
+        """How many levels are known."""
+        return len(self.levels) if self.unrolled is None else self.unrolled[0]
+
+    @property
+    def expanded(self) -> int:
+        """Of how many levels the steps are known."""
+        return len(self.generated) if self.unrolled is None else self.unrolled[1]
+
+
+@dataclass(frozen=True)
+class Path:
+    """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
+
+    `canonical` is false where there may be a lesser path of the same length.
+    """
+
+    start: tuple[int, ...]
+    instances: tuple[int, ...]
+    canonical: bool = True
+
+
+class Paths(Protocol):
+    """Where an engine that has searched finds paths: of `length` states, to what it has found there."""
+
+    def to_violation(self, invariant: str, length: int) -> Path:
+        """To a state where the invariant is false; of 2 states or more."""
+        ...
+
+    def to_deadlock(self, length: int) -> Path:
+        """To a state without an enabled instance."""
+        ...
+
+    def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        """To the state with these leaves, counted or not."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checker.engines.interpreter import Interpreter
-from checker.exploration import Exploration, Levels, Limits
+from checker.exploration import Exploration, Limits, Path, Paths
 from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
-from checker.traces import canonical
 from model.language import EvaluationError
 from model.language.concrete import explain, holds, initial_states
 from model.language.tracing import sentence_of
@@ -22,14 +21,14 @@ class Judge:
     """Makes verdicts and traces of what an engine found.
 
     `absent` names the actions without an instance at the model's settings; `numbers` maps the engine's instances to
-    the interpreter's.
+    the interpreter's. The engine is asked for paths only, and each is replayed.
     """
 
     name: str
     interpreter: Interpreter
     absent: frozenset[str]
     found: Exploration
-    levels: Levels
+    paths: Paths
     numbers: list[int]
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
@@ -37,12 +36,14 @@ class Judge:
         findings = {name: self._finding(name) for name in self.interpreter.invariants}
         stuck = self._deadlock() if deadlock else None
         generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
+        counted = found.unrolled is None
         actions = dict(zip(self.interpreter.actions, generated, strict=True))
         verdict = self._verdict([*findings.values(), *([stuck] if stuck else [])])
         result = Result(
             model=self.name,
             settings=dict(model.settings),
             engine=engine,
+            workers=found.workers,
             verdict=verdict,
             exit_code=Exit.HOLDS,
             reason=_reason(found, limits),
@@ -52,11 +53,11 @@ class Judge:
             rejected=found.rejected,
             left=sum(found.levels[len(found.generated) :]),
             findings=findings,
-            bounds={name: name in found.bounds for name in self.interpreter.bounds},
-            actions_never_fired=[name for name, n in actions.items() if not any(n) and name not in self.absent],
+            bounds={name: name in found.bounds for name in self.interpreter.bounds if counted},
+            actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in self.absent],
             actions_without_instance=sorted(self.absent),
             goals=list(self.interpreter.goals),
-            goals_never_reached=[name for name in self.interpreter.goals if name not in found.goals],
+            goals_never_reached=[name for name in self.interpreter.goals if counted and name not in found.goals],
             deadlock=stuck,
             evaluation=self._evaluation(),
             degrees=self._degrees(),
@@ -64,6 +65,7 @@ class Judge:
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             store_bytes=found.peak_store_bytes,
             extra=found.extra,
+            unrolled=None if found.unrolled is None else found.depth,
         )
         result.exit_code = _exit_code(result, found, fail_on_vacuity)
         return result
@@ -85,45 +87,40 @@ class Judge:
         predicate = self.interpreter.invariants[name]
         sentence, level = sentence_of(predicate), self.found.violated.get(name)
         if level is None:
-            depth = len(self.found.levels) if self.found.stopped else None
+            depth = self.found.depth if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
-        shown = self._first_violating(name) if level == 1 else self._to_violation(name, level)
+        path = self._first_violating(name) if level == 1 else self.paths.to_violation(name, level)
+        shown = self.replayed(path)
         last = shown.steps[-1].state
         if name not in self.interpreter.violated(last):
             raise AssertionError(f"the trace for {name} does not end in a violation")
         instance = Instance(*explain(self.interpreter.model, last, predicate))
-        return Finding("violated", sentence, shown, name not in self.found.partial_violations, instance)
+        exact = path.canonical and name not in self.found.partial_violations
+        return Finding("violated", sentence, shown, exact, instance)
 
-    def _to_violation(self, name: str, level: int) -> Trace:
-        return self.replayed(canonical.to_violation(self.levels, level, name, self._actors))
-
-    def _first_violating(self, name: str) -> Trace:
+    def _first_violating(self, name: str) -> Path:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
-        return self.replayed(canonical.Path(min(map(self.interpreter.leaves, states)), ()))
+        return Path(min(map(self.interpreter.leaves, states)), ())
 
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
             # States of the last level are not expanded when a search stops: nothing is known of them.
-            depth = len(self.found.generated) if self.found.stopped else None
+            depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
-        path = canonical.to_states(self.levels, level, self.levels.deadlocked(level), self._actors)
-        return Finding("violated", DEADLOCK, self.replayed(path))
+        path = self.paths.to_deadlock(level)
+        return Finding("violated", DEADLOCK, self.replayed(path), path.canonical)
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
             return None
         level, leaves, instance = self.found.error
-        if level == 1:
-            shown = self.replayed(canonical.Path(leaves, ()))
-        else:
-            targets = self.levels.state(leaves)
-            shown = self.replayed(canonical.to_states(self.levels, level, targets, self._actors))
+        path = self.paths.to_state(leaves, level)
+        shown = self.replayed(path)
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
-        return EvaluationFailure(
-            error.what, error.where, None if number is None else self.interpreter.labels[number], shown
-        )
+        label = None if number is None else self.interpreter.labels[number]
+        return EvaluationFailure(error.what, error.where, label, shown, path.canonical)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
         """What the reference semantics says is wrong in a state where an engine found something wrong."""
@@ -142,11 +139,7 @@ class Judge:
             return error
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
-    @property
-    def _actors(self) -> list[str]:
-        return [self.interpreter.actors[number] for number in self.numbers]
-
-    def replayed(self, path: canonical.Path) -> Trace:
+    def replayed(self, path: Path) -> Trace:
         """The path as the reference semantics walks it: no trace is shown that it does not allow."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
@@ -166,6 +159,10 @@ def _reason(found: Exploration, limits: Limits) -> str | None:
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"
+        case "depth":
+            return f"depth {limits.depth} reached (--depth)"
+        case "unknown":
+            return f"z3 gave up: {found.why}"
         case "memory":
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
             return f"more memory needed than {limit}"
@@ -188,7 +185,7 @@ def _exit_code(result: Result, found: Exploration, fail_on_vacuity: bool) -> int
         codes.add(Exit.DEADLOCK)
     if found.stopped == "interrupt":
         codes.add(Exit.INTERRUPTED)
-    if found.stopped in ("states", "memory", "time"):
+    if found.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
     if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
         codes.add(Exit.DIFFERENCE)

@@ -47,7 +47,10 @@ class LoadedModel:
         lacking = library_invariants().get(name)
         if lacking is not None:
             missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))
-            raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
+            if missing:
+                raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
+            about = needed_setting(lacking)
+            raise UnknownName(f"invariant {name} is about setting {about}, which model {self.name} does not have")
         raise UnknownName(f"model {self.name} has no invariant {name!r}; {nearest(name, self.invariants)}")
 
 
@@ -72,11 +75,13 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """What can be asked of a model: its own invariants, those beside it, and shipped ones whose variables it has."""
+    """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
     beside = _marked(module) if module is not None else {}
     own = cls.predicates("invariant")
-    variables = set(cls().domains)
-    shared = {n: f for n, f in library_invariants().items() if set(needed(f)) <= variables}
+    variables, settings = set(cls().domains), {None, *cls.declared_settings()}
+    shared = {
+        n: f for n, f in library_invariants().items() if set(needed(f)) <= variables and needed_setting(f) in settings
+    }
     return dict(sorted({**shared, **beside, **own}.items()))
 
 
@@ -92,6 +97,11 @@ def library_invariants() -> dict[str, Invariant]:
 def needed(invariant: Invariant) -> tuple[str, ...]:
     """The variables that an invariant says it reads."""
     return getattr(invariant, "__needs__", ())
+
+
+def needed_setting(invariant: Invariant) -> str | None:
+    """The setting that an invariant is about: a model that does not have it, or that fixes it, has nothing to judge."""
+    return getattr(invariant, "__needs_setting__", None)
 
 
 @cache
@@ -127,7 +137,7 @@ def _marked(module: ModuleType) -> dict[str, Invariant]:
 
 
 def _from_file(path: Path, wanted: str) -> LoadedModel:
-    module = _run(path)
+    module = run_file(path)
     models = {cls.__name__: cls for cls in _models(module)}
     if not models:
         raise ModelError(f"{path.name}: there is no model in this file; write a subclass of model.language.Model")
@@ -141,7 +151,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
         return LoadedModel(cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)))
 
 
-def _run(path: Path) -> ModuleType:
+def run_file(path: Path) -> ModuleType:
     """The module of a user's file, which may import files beside it."""
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model

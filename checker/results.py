@@ -10,6 +10,8 @@ from model.language.system import Label
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
+COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left", "states_per_second")
+"""Fields of the JSON that are null where states are not enumerated."""
 
 
 class Exit:
@@ -112,12 +114,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """Where the model has no meaning: at which `file:line`, what went wrong, in which action, reached how."""
+    """Where the model has no meaning: at which `file:line`, what went wrong, in which action, reached how.
+
+    `canonical` is false where there may be a lesser state or path of the same length.
+    """
 
     what: str
     where: str
     label: Label | None
     trace: Trace
+    canonical: bool = True
 
 
 @dataclass
@@ -127,7 +133,8 @@ class Result:
     `left` counts the states that were found and not expanded; `generated` maps each action to its enabled instances,
     level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
     `actions_without_instance` are switched off by the settings: that they never fired says nothing.
-    `reason` says in words why a run is incomplete, and names the limit.
+    `reason` says in words why a run is incomplete, and names the limit. `unrolled` is the number of levels that an
+    engine has looked at which enumerates no states: it has no counts.
     """
 
     model: str
@@ -157,6 +164,12 @@ class Result:
     store_bytes: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
     """What an engine adds to the JSON."""
+    unrolled: int | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether states were enumerated; else there are no counts, and nothing is known of vacuity."""
+        return self.unrolled is None
 
     @property
     def distinct(self) -> int:
@@ -166,7 +179,7 @@ class Result:
     @property
     def depth(self) -> int:
         """Levels, the initial states being level 1."""
-        return len(self.levels)
+        return len(self.levels) if self.unrolled is None else self.unrolled
 
     @property
     def generated_total(self) -> int:
@@ -210,6 +223,9 @@ class Result:
             "store_bytes": self.store_bytes,
             "states_per_second": round(self.states_per_second),
         }
+        if not self.counted:
+            data |= dict.fromkeys(COUNTS) | {"actions": {}, "bounds_hit": None}
+            data["vacuity"] |= {"actions_never_fired": None, "goals_never_reached": None}
         if self.degrees is not None:
             least, mean, greatest = self.degrees
             data["out_degree"] = {"least": least, "mean": round(mean, 6), "greatest": greatest}
@@ -222,6 +238,7 @@ class Result:
                 "where": failure.where,
                 "action": failure.label and failure.label.action,
                 "parameters": failure.label and failure.label.to_json(),
+                "canonical": failure.canonical,
                 "trace": failure.trace.to_json(),
             }
         if self.partial is not None:

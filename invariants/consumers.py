@@ -13,7 +13,7 @@ def _require_consumers(m: Any, name: str) -> None:
 
 
 @invariant
-@needs("log", "replica", "state")
+@needs("log", "replica", "state", setting="consumers")
 def reads_are_repeatable(m: Any, s: Any) -> Any:
     """Every later legitimate leader has what a consumer has read, at the offset at which it was read."""
     _require_consumers(m, "reads-are-repeatable")
@@ -32,7 +32,7 @@ def reads_are_repeatable(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("committed")
+@needs("committed", setting="consumers")
 def only_committed_records_are_read(m: Any, s: Any) -> Any:
     """A consumer reads committed records alone."""
     _require_consumers(m, "only-committed-records-are-read")
@@ -50,7 +50,7 @@ def only_committed_records_are_read(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("committed")
+@needs("committed", setting="consumers")
 def no_reader_is_turned_away(m: Any, s: Any) -> Any:
     """No consumer that has read only committed records is told that its offset is out of range."""
     _require_consumers(m, "no-reader-is-turned-away")

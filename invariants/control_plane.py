@@ -22,6 +22,30 @@ def isr_is_never_empty(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("state", "live", "seen_live")
+def leader_is_live(m: Any, s: Any) -> Any:
+    """A controller that has seen which brokers are live names none as leader that is not."""
+    return for_all(
+        lambda c, p: s.state[p].leader.is_none | s.live.has(s.state[p].leader),
+        where=lambda c, p: m.acting(s, c) & m.has_path(s, p) & (s.seen_live[c][p] == s.live),
+        c=m.controllers,
+        p=m.all_partitions,
+    )
+
+
+@invariant
+@needs("state", "live", "seen_live")
+def fenced_or_stopping_broker_is_not_added(m: Any, s: Any) -> Any:
+    """While a partition has a leader, no broker is in its ISR that a controller has seen to be fenced or stopping."""
+    return for_all(
+        lambda c, p: s.state[p].isr <= s.live,
+        where=lambda c, p: m.acting(s, c) & (s.seen_live[c][p] == s.live) & ~s.state[p].leader.is_none,
+        c=m.controllers,
+        p=m.all_partitions,
+    )
+
+
+@invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
     """No broker knows a zkVersion that ZooKeeper does not have yet."""
@@ -46,8 +70,8 @@ def same_version_same_isr(m: Any, s: Any) -> Any:
 
 @invariant
 @needs("replica", "state")
-def leader_waits_for_the_whole_isr(m: Any, s: Any) -> Any:
-    """A legitimate leader commits only what every member of ZooKeeper's ISR has: its own ISR lacks none of them."""
+def quorum_is_superset_of_isr(m: Any, s: Any) -> Any:
+    """The replicas for which a legitimate leader waits before it commits include every member of the ISR."""
     return for_all(
         lambda p, leader: m.quorum_isr(s, p, leader) >= s.state[p].isr,
         where=lambda p, leader: m.is_legitimate(s, p, leader),
@@ -59,10 +83,15 @@ def leader_waits_for_the_whole_isr(m: Any, s: Any) -> Any:
 @invariant
 @needs("state")
 def isr_is_assigned(m: Any, s: Any) -> Any:
-    """The ISR has only replicas to which the partition is assigned."""
+    """The ISR has only replicas to which the partition is assigned, or is being reassigned."""
     if not m.reassigns:
         raise UnknownName("invariant isr-is-assigned is about partitions that move; set reassignments to 1 or more")
-    return for_all(lambda p: s.state[p].isr <= s.assignment[p].replicas, p=m.all_partitions)
+    return for_all(
+        lambda p, b: m.is_wanted(s, p, b),
+        where=lambda p, b: s.state[p].isr.has(b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
 
 
 @invariant

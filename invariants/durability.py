@@ -73,6 +73,18 @@ def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("log", "committed")
+def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
+    """Every committed record is in min.insync.replicas logs or more: a smaller ISR advances no high watermark."""
+    return for_all(
+        lambda p, offset: count(_holds_committed(s, p, b, offset) for b in m.brokers) >= m.min_isr,
+        where=lambda p, offset: s.committed[p].records.length > offset,
+        p=m.all_partitions,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
 @needs("log", "replica", "state", "acknowledged")
 def no_acknowledged_loss(m: Any, s: Any) -> Any:
     """Every later legitimate leader has every record that a producer with acks=all was told is safe."""
@@ -108,7 +120,7 @@ def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("log", "replica", "state")
+@needs("log", "replica", "state", setting="acks_one")
 def no_loss_with_acks_one(m: Any, s: Any) -> Any:
     """Every later legitimate leader has every record that a producer with acks=1 was told is written."""
     if not m.acks_one:

@@ -54,6 +54,25 @@ def no_epoch_from_the_future(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("log", "replica", "state")
+def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
+    """A legitimate leader has no record of its epoch below the offset at which it takes that epoch to begin."""
+    if not m.needs_epoch_start:
+        raise UnknownName(
+            "invariant epoch-starts-before-its-records is about where epochs begin; set expand_guard to epoch-start"
+        )
+    return for_all(
+        lambda p, b, offset: s.log[p][b].at(offset).epoch != s.replica[p][b].epoch,
+        where=lambda p, b, offset: (
+            m.is_legitimate(s, p, b) & (s.log[p][b].length > offset) & (s.replica[p][b].epoch_start > offset)
+        ),
+        p=m.all_partitions,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
 @needs("log", "state")
 def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
     """Along each log leader epochs never fall, and none is later than ZooKeeper's."""

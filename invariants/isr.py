@@ -76,7 +76,7 @@ def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:
     def counted_on(p: int, leader: Any, member: Any) -> Any:
         """Whether a leader reckons with a follower that knows it as its leader."""
         own = m.is_legitimate(s, p, leader) & s.replica[p][leader].isr.has(member)
-        return own & m.follows(s, p, member, leader) & (s.replica[p][member].epoch == s.state[p].epoch)
+        return own & m.follows_for_good(s, p, member, leader)
 
     return for_all(
         lambda p, leader, member, offset: _same_record(s.log[p][leader], s.log[p][member], offset),

@@ -14,10 +14,7 @@ from model.language import UnknownName, for_all, invariant, needs, some
 def quiescent(m: Any, s: Any) -> Any:
     """Whether no healing action can happen, and not merely for want of room within the bounds of the search."""
     healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
-    room = [(s.state[p].version < m.max_version) & (s.state[p].epoch < m.max_leader_epoch) for p in m.all_partitions]
-    if m.controller_failover:
-        room.append(~s.controller.is_none)
-    return ~some(s.enabled(f) for f in healing) & ~some(~x for x in room)
+    return ~some(s.enabled(f) for f in healing) & m.has_room(s)
 
 
 def _live_leader(m: Any, s: Any, p: int, b: Any) -> Any:
@@ -52,6 +49,19 @@ def nothing_awaits_acknowledgement(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("alteration", "replica", "state", "live")
+def every_alteration_is_resolved(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, no live leader waits to hear what became of an ISR that it asked for."""
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: s.replica[p][b].pending.is_empty,
+        where=lambda p, b: rest & _live_leader(m, s, p, b) & m.leads(s, p, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
 @needs("replica", "state", "live")
 def every_live_replica_follows(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every live replica follows the live leader in its epoch."""
@@ -61,7 +71,7 @@ def every_live_replica_follows(m: Any, s: Any) -> Any:
         return rest & _live_leader(m, s, p, leader) & s.live.has(b) & m.is_up(s, b) & m.is_assigned(s, p, b)
 
     return for_all(
-        lambda p, leader, b: m.follows(s, p, b, leader) & (s.replica[p][b].epoch == s.state[p].epoch),
+        lambda p, leader, b: m.follows_for_good(s, p, b, leader),
         where=lambda p, leader, b: should_follow(p, leader, b) if b != leader else False,
         p=m.all_partitions,
         leader=m.brokers,
@@ -72,13 +82,13 @@ def every_live_replica_follows(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "live")
 def no_stray_replica(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, no live broker keeps a replica of a partition that it is not assigned."""
+    """Where nothing more happens by itself, no live broker keeps a replica of a partition that it need not have."""
     if not m.reassigns:
         raise UnknownName("invariant no-stray-replica is about partitions that move; set reassignments to 1 or more")
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: (s.replica[p][b].role == "none") & s.log[p][b].is_empty,
-        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b) & ~m.is_assigned(s, p, b),
+        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b) & ~m.is_wanted(s, p, b),
         p=m.all_partitions,
         b=m.brokers,
     )

@@ -19,7 +19,8 @@ HOMES = {
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
     "pyarrow": ("checker/engines/spark", "checker/datasets"),
-    "z3": ("checker/engines/symbolic",),
+    "z3": ("checker/engines/symbolic", "checker/proofs"),
+    "cvc5": ("checker/proofs",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
 }

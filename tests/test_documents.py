@@ -13,7 +13,8 @@ from checker import check
 from checker.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))]
+SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))
+PAGES = ["README.md", "docs/bounded.md", *SCENARIOS]
 
 
 def shown(page: str) -> list[tuple[str, list[str]]]:

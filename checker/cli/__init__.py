@@ -9,7 +9,10 @@ import click
 
 from checker.cli.failures import reporting_failures
 
-COMMANDS: Final = ("models", "check", "replay", "scenarios", "regress", "analyze", "diff", "sweep")
+COMMANDS: Final = (
+    "models", "check", "prove", "verify-proof", "replay", "scenarios", "regress", "sweep", "export", "crosscheck",
+    "analyze", "diff",
+)  # fmt: skip
 
 
 class Commands(click.Group):
@@ -21,7 +24,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"checker.cli.{name}").command
+        command: click.Command = import_module(f"checker.cli.{name.replace('-', '_')}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -40,6 +40,8 @@ class Question:
     max_states: int | None
     max_memory: int | None
     max_seconds: float | None
+    workers: int | None
+    depth: int | None
     fail_on_vacuity: bool
     quiet: bool
     cluster: Cluster | None
@@ -50,7 +52,9 @@ class Question:
 @click.option("--scenario", metavar="NAME", help="Check a scenario: a name in ./counterexamples, or a folder.")
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
-@click.option("--engine", type=click.Choice(["local", "reference", "spark"]), default="local", show_default=True)
+@click.option(
+    "--engine", type=click.Choice(["local", "reference", "spark", "symbolic"]), default="local", show_default=True
+)
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
@@ -60,6 +64,15 @@ class Question:
 )
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads of the local engine; by default one a core."
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The last level that --engine symbolic looks at; 20, unless --max-seconds is given.",
+)
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 @cluster_options
@@ -73,6 +86,7 @@ def command(**options: Any) -> None:
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
+    _require_fitting_options(question)
     if question.json is not None and question.json == question.itf:
         raise click.UsageError("--json and --itf name the same file")
     scenario = None
@@ -99,6 +113,19 @@ def _require_one_question(question: Question) -> None:
     given = [name for name, value in options.items() if value]
     if question.scenario is not None and given:
         raise click.UsageError(f"--scenario says itself what is checked; take {', '.join(given)} away")
+
+
+def _require_fitting_options(question: Question) -> None:
+    """The symbolic engine unrolls to a depth and enumerates no states, the others do the contrary; one has workers."""
+    symbolic = question.engine == "symbolic"
+    if question.depth is not None and not symbolic:
+        raise click.UsageError(f"--engine {question.engine} explores everything; --depth goes with --engine symbolic")
+    if question.workers is not None and question.engine != "local":
+        raise click.UsageError(f"--engine {question.engine} has no workers; take --workers away")
+    given = {"--max-states": question.max_states, "--fail-on-vacuity": question.fail_on_vacuity}
+    refused = [name for name, value in given.items() if symbolic and value]
+    if refused:
+        raise click.UsageError(f"--engine symbolic enumerates no states; take {', '.join(refused)} away")
 
 
 def _scenario(question: Question) -> Scenario | None:
@@ -135,7 +162,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             engine=question.engine,
             keep_going=question.keep_going if scenario is None else scenario.keep_going,
             deadlock=question.deadlock if scenario is None else scenario.deadlock,
-            limits=Limits(question.max_states, question.max_seconds, question.max_memory),
+            limits=Limits(question.max_states, question.max_seconds, question.max_memory, question.depth),
+            workers=question.workers,
             fail_on_vacuity=question.fail_on_vacuity,
             report=watcher.report,
             stage=watcher.stage,

@@ -70,14 +70,14 @@ def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) ->
     """The canonical trace to a state of A, replayed."""
     from checker.exploration import Exploration
     from checker.judging import Judge
-    from checker.traces import canonical
+    from checker.traces.canonical import CanonicalPaths
 
     interpreter, system = origin.interpreter, origin.system
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     order = [numbers[t.label] for t in system.transitions]
-    judge = Judge(origin.loaded.name, interpreter, system.absent, Exploration(), levels, order)
-    path = canonical.to_states(levels, length, levels.state(leaves), [interpreter.actors[n] for n in order])
-    return judge.replayed(path)
+    paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
+    judge = Judge(origin.loaded.name, interpreter, system.absent, Exploration(), paths, order)
+    return judge.replayed(paths.to_state(leaves, length))
 
 
 def _data(

@@ -36,12 +36,12 @@ def require_writable(path: str | None) -> None:
 
 
 def write_json(path: str, data: Any) -> None:
-    """Writes JSON to a file by renaming a whole one, or to standard output (`-`); `Failure` (153) if it cannot."""
+    """Writes JSON as `write_text` does."""
     write_text(path, json.dumps(data, indent=1) + "\n")
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes text in the same way."""
+    """Writes a file by renaming a whole one, or to standard output (`-`); `Failure` (153) if it cannot."""
     if path == STDOUT:
         click.echo(text, nl=False)
         return

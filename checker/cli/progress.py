@@ -90,13 +90,15 @@ class Watcher:
 
 def counts(progress: Progress) -> str:
     """Level, counts, rates and memory of a running search."""
+    if progress.distinct is None or progress.generated is None:
+        return f"level {progress.level}, no violation before, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)
     return ", ".join(
         (
             f"level {progress.level}",
             f"{number(progress.distinct)} distinct ({number(round(progress.distinct / spent))}/s)",
             f"{number(progress.generated)} generated ({number(round(progress.generated / spent))}/s)",
-            f"frontier {number(progress.expanded)} of {number(progress.frontier)}",
+            f"frontier {number(progress.expanded or 0)} of {number(progress.frontier or 0)}",
             size(progress.memory),
             *([progress.note] if progress.note else []),
         )

@@ -20,7 +20,8 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN)
     lines = [title + ("" if first.canonical else " (not canonical)"), *trace_text(first.trace, ink)]
     lines += ["", *_last_state(first.trace, ink)]
     for name, finding in violations:
-        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}", *_why(finding.instance, first.trace)]
+        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
+        lines += why_text(finding.instance, first.trace)
     return lines
 
 
@@ -36,9 +37,9 @@ def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN) -> list[str]:
     ]
 
 
-def trace_text(trace: Trace, ink: Ink = PLAIN) -> list[str]:
-    """The first state whole, then for each step its action, who acts, and what changes."""
-    lines = ["", f"  1  {ink('head', 'initial state')}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
+def trace_text(trace: Trace, ink: Ink = PLAIN, first: str = "initial state") -> list[str]:
+    """The first state whole under its heading, then for each step its action, who acts, and what changes."""
+    lines = ["", f"  1  {ink('head', first)}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
     for i, step in enumerate(trace.steps[1:], 1):
         lines += ["", _heading(i + 1, step, ink), *_changes(trace, i)]
     return lines
@@ -61,7 +62,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
     return [head, *columns(parts(trace.variables, trace.steps[-1].state), INNER)]
 
 
-def _why(instance: Instance | None, trace: Trace) -> list[str]:
+def why_text(instance: Instance | None, trace: Trace) -> list[str]:
     """The choice of quantified parameters that falsifies the invariant, and what it reads of the last state."""
     if instance is None:
         return []

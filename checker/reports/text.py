@@ -38,6 +38,8 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
         return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
     if result.verdict == "incomplete":
         so_far = f"no violation in {plural(result.distinct, 'state')}, depth {result.depth}"
+        if not result.counted:
+            so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         return f"{ink('open', 'INCOMPLETE')}  {result.model}: {result.reason or 'the search did not finish'}; {so_far}"
     return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
 
@@ -75,6 +77,10 @@ def _vacuously(result: Result) -> str:
 
 def _uncovered(result: Result, ink: Ink) -> list[str]:
     """What an unfinished search has not looked at."""
+    if not result.counted:
+        reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
+        lines = [*reason, f"nothing is known beyond depth {result.depth}"]
+        return [ink("head", "Not covered"), *columns([line] for line in lines)]
     if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
         return []
     lines = [f"{plural(result.left, 'state')} found and not expanded; nothing is known beyond depth {result.depth}"]
@@ -101,15 +107,16 @@ def _settings(result: Result, ink: Ink) -> list[str]:
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:
-    rows = [(name, _finding(finding)) for name, finding in result.findings.items()]
+    rows = [(name, _finding(finding, result)) for name, finding in result.findings.items()]
     if result.deadlock is not None:
-        rows.append(("no deadlock", _finding(result.deadlock)))
+        rows.append(("no deadlock", _finding(result.deadlock, result)))
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, result: Result) -> str:
     if finding.verdict == "violated" and finding.trace is not None:
-        exact = "" if finding.canonical else ", found in an unfinished level"
+        otherwise = ", found in an unfinished level" if result.counted else ", perhaps not the least of that length"
+        exact = "" if finding.canonical else otherwise
         return f"violated, trace of {plural(finding.trace.length, 'state')}{exact}"
     if finding.verdict == "incomplete":
         return f"incomplete, no violation to depth {finding.checked_depth}"
@@ -117,6 +124,9 @@ def _finding(finding: Finding) -> str:
 
 
 def _search(result: Result, ink: Ink) -> list[str]:
+    if not result.counted:
+        rows = [("depth", number(result.depth)), ("states", "not enumerated")]
+        return [ink("head", f"Search ({result.engine} engine)"), *columns(rows)]
     rows = [
         ("distinct", number(result.distinct)),
         ("generated", number(result.generated_total)),
@@ -134,11 +144,14 @@ def _search(result: Result, ink: Ink) -> list[str]:
 
 def _actions(result: Result, ink: Ink) -> list[str]:
     absent = result.actions_without_instance
-    rows = [(name, number(sum(levels))) for name, levels in result.generated.items() if name not in absent]
+    counts = result.generated if result.counted else {}
+    rows = [(name, number(sum(levels))) for name, levels in counts.items() if name not in absent]
     return [ink("head", "Generated per action"), *columns(rows, right=(1,))] if rows else []
 
 
 def _vacuity(result: Result, ink: Ink) -> list[str]:
+    if not result.counted:
+        return [ink("head", "Vacuity"), *columns([["not known: another engine says which actions fire"]])]
     so_far = " so far" if result.left else ""
     lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
     lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
@@ -153,7 +166,8 @@ def _cost(result: Result, ink: Ink) -> list[str]:
     rows = [("time", spent or "not measured"), ("peak memory", size(result.peak_rss_bytes))]
     if result.store_bytes and result.distinct:
         rows.append(("states", f"{size(result.store_bytes)}, {result.store_bytes / result.distinct:.0f} bytes a state"))
-    rows.append(("speed", f"{number(round(result.states_per_second))} states/s"))
+    if result.counted:
+        rows.append(("speed", f"{number(round(result.states_per_second))} states/s"))
     return [ink("head", "Cost"), *columns(rows)]
 
 

@@ -48,6 +48,7 @@ def derive(scenario: Scenario, limits: Limits = Limits()) -> Derived:
             keep_going=scenario.keep_going,
             deadlock=scenario.deadlock,
             limits=limits,
+            workers=1,  # scenarios run side by side
         )
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))

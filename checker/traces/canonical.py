@@ -10,24 +10,31 @@ An engine gives the levels; all else happens here, on the steps between the Ts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from checker.exploration import Edges, Levels
+from checker.exploration import Edges, Levels, Path
 
 Costs = npt.NDArray[np.int64]
 UNREACHED = np.iinfo(np.int64).max // 2
 
 
-@dataclass(frozen=True)
-class Path:
-    """The leaves of an initial state, and the instances to take from there, as positions in the order of labels."""
+class CanonicalPaths:
+    """The canonical paths in the levels of an engine; `actors` says who acts in each of its instances."""
 
-    start: tuple[int, ...]
-    instances: tuple[int, ...]
+    def __init__(self, levels: Levels, actors: Sequence[str]) -> None:
+        self.levels, self.actors = levels, actors
+
+    def to_violation(self, invariant: str, length: int) -> Path:
+        return to_violation(self.levels, length, invariant, self.actors)
+
+    def to_deadlock(self, length: int) -> Path:
+        return to_states(self.levels, length, self.levels.deadlocked(length), self.actors)
+
+    def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        return to_states(self.levels, length, self.levels.state(leaves), self.actors)
 
 
 def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:

@@ -70,7 +70,7 @@ def read(path: Path) -> TraceFile:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise DamagedFile(f"it is larger than {LARGEST_FILE // 2**20} MiB")
-    data = _parsed(content)
+    data = parsed(content)
     if isinstance(data, dict) and "states" in data and "vars" in data:
         return _itf_file(data)
     if isinstance(data, dict) and "invariants" in data and "format" in data:
@@ -78,7 +78,7 @@ def read(path: Path) -> TraceFile:
     raise DamagedFile("it is neither a result of isrcheck nor an ITF trace")
 
 
-def _parsed(content: bytes) -> Any:
+def parsed(content: bytes) -> Any:
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:

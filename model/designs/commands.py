@@ -63,6 +63,10 @@ class Commands(Reassignment):
             followed = followed & (request.incarnation == s.incarnation[p][b])
         return followed & (request.kind == "leader-and-isr") if self.stops_replicas else followed
 
+    def is_old_news(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        """Whether a LeaderAndISR command says nothing that a broker does not know."""
+        return ~self.is_followed(s, b, p, request)
+
     def is_obeyed(self, s: Any, b: Any, p: int, request: Any) -> Any:
         """Whether a broker stops a replica as a StopReplica command says; that of a deletion has no leader epoch."""
         moved = request.kind == "stop-replica"
@@ -157,7 +161,7 @@ class Commands(Reassignment):
     def ignore_command(self, s: Any, c: Any, b: Any, p: int) -> None:
         """A command that is old news to a broker changes nothing."""
         request = self.command(s, c, b, p)
-        s.require(~self.is_followed(s, b, p, request))
+        s.require(self.is_old_news(s, b, p, request))
         if self.stops_replicas:
             s.require(~self.is_obeyed(s, b, p, request), ~self.is_unnamed(s, b, request))
         if self.has_topics and self.topic_id:

@@ -133,6 +133,9 @@ class Controller(PartitionState):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
+    def has_room(self, s: Any) -> Any:
+        return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
+
     def acting(self, s: Any, c: Any) -> Any:
         """Whether a controller believes that it is the one, and may write."""
         if not self.controller_failover:
@@ -143,10 +146,6 @@ class Controller(PartitionState):
     def assigned(self, s: Any, p: int, brokers: Any) -> Any:
         """Those of some brokers to which a partition is assigned."""
         return brokers
-
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition."""
-        return True
 
     def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request of a controller about a partition."""
@@ -199,18 +198,22 @@ class Controller(PartitionState):
         self, s: Any, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
     ) -> None:
         """Writes a leader and an ISR where they are new, and sends them to those who are told."""
-        state = s.state[p]
-        room = (known.epoch < self.max_leader_epoch) & (state.version < self.max_version)
-        s.require(implies(changed, room))
+        state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
+        s.require(implies(new_epoch, known.epoch < self.max_leader_epoch))
+        s.require(implies(changed, state.version < self.max_version))
         decision = {
             "leader": choice[0],
             "isr": choice[1],
-            "epoch": when(changed, known.epoch + 1, known.epoch),
+            "epoch": when(new_epoch, known.epoch + 1, known.epoch),
             "version": when(changed, state.version + 1, known.version),
         }
         for b in self.brokers:
             self.send(s, c, b, (told[b], self.request(s, c, p, decision)))
         s.state[p] = when(changed, decision, state) if self.reads_first else decision
+
+    def begins_an_epoch(self, s: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
+        """Whether a new leader or ISR takes a new leader epoch."""
+        return changed
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def read_leader_and_isr(self, s: Any, c: Any, p: int) -> None:
@@ -238,6 +241,11 @@ class Controller(PartitionState):
     def forget_read(self, s: Any, c: Any, p: int) -> None:
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
+    def candidates(self, s: Any, p: int, state: Any, live: Any) -> Any:
+        """Who may be elected: live members of the ISR; without any, and with unclean elections, any live replica."""
+        inside = state.isr & live
+        return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
+
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def on_broker_change(self, s: Any, c: Any, p: int, leader: Any) -> None:
         """Brokers came or went: a live leader stays, else a live member of the ISR leads; the ISR loses who is dead.
@@ -247,9 +255,7 @@ class Controller(PartitionState):
         state, live = self.known_to(s, c, p)
         inside = state.isr & live
         s.require(self.sees_a_change(s, c, p))
-        possible = inside.has(leader)
-        if self.unclean:
-            possible = possible | (inside.is_empty & self.assigned(s, p, live).has(leader))
+        possible = self.candidates(s, p, state, live).has(leader)
         s.require(when(live.has(state.leader), state.leader == leader, possible))
         changed = ~live.has(state.leader) | ~(state.isr <= live)
         self.decide(s, c, p, leader, when(inside.is_empty, {leader}, inside), changed)
@@ -258,9 +264,8 @@ class Controller(PartitionState):
     def on_broker_change_without_leader(self, s: Any, c: Any, p: int) -> None:
         """Brokers came or went and nobody can lead: the leader becomes -1."""
         state, live = self.known_to(s, c, p)
-        s.require(self.sees_a_change(s, c, p), ~live.has(state.leader), (state.isr & live).is_empty)
-        if self.unclean:
-            s.require(self.assigned(s, p, live).is_empty)
+        s.require(self.sees_a_change(s, c, p), ~live.has(state.leader))
+        s.require(self.candidates(s, p, state, live).is_empty)
         isr = state.isr if self.no_leader_isr == "keep" else state.isr - set(self.brokers)
         self.decide(s, c, p, none, isr, ~state.leader.is_none)
 

@@ -124,13 +124,22 @@ class Fetching(Logs):
         new_end = when(behind, end + 1, end)
         high_watermark = minimum(s.replica[p][leader].high_watermark, new_end)
         news = (s.known_end[p][leader][follower] != end) | (s.replica[p][follower].high_watermark != high_watermark)
+        news = news | self.is_heard_anew(s, p, leader, follower)
         s.require(end <= leaders.length, behind | news)
         s.known_end[p][leader][follower] = end
+        self.note_fetch(s, p, leader, follower)
         s.replica[p][follower].high_watermark = high_watermark
         s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
         if self.has_epoch_cache:
             noted = self.noted_epoch(s, p, follower, leaders.at(end).epoch, end)
             s.epoch_cache[p][follower] = when(behind, noted, s.epoch_cache[p][follower])
+
+    def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
+        """Whether a fetch that changes no offset tells its leader something all the same."""
+        return False
+
+    def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
+        """What a leader keeps of a fetch besides the follower's log end offset."""
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:

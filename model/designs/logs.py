@@ -24,6 +24,7 @@ from model.language import (
     flag,
     goal,
     minimum,
+    none,
     number,
     optional,
     per,
@@ -122,16 +123,9 @@ class Logs(Model):
 
     def variables(self) -> dict[str, Any]:
         """Logs and replicas by partition and broker; features that are off have no variables."""
-        replica = {
-            "role": enum("none", "follower", "leader"),
-            "leader": optional(broker),
-            "epoch": self.any_epoch(-1),
-            "isr": set_of(broker),
-            "high_watermark": self.any_end(),
-        }
         found: dict[str, Any] = {
             "log": sequence(self.any_record(), self.log_size),
-            "replica": record(**replica, **self.replica_fields()),
+            "replica": record(**self.role_fields(), **self.replica_fields()),
             "known_end": per(broker, self.any_end(UNKNOWN)),
             **self.replica_variables(),
         }
@@ -143,6 +137,16 @@ class Logs(Model):
             if getattr(self, budget):
                 each[budget] = number(0, getattr(self, budget))
         return {**each, **self.ghosts()}
+
+    def role_fields(self) -> dict[str, Any]:
+        """What is volatile, for each replica: its role, whom it knows as leader, and its part in what is committed."""
+        return {
+            "role": enum("none", "follower", "leader"),
+            "leader": optional(broker),
+            "epoch": self.any_epoch(-1),
+            "isr": set_of(broker),
+            "high_watermark": self.any_end(),
+        }
 
     def any_epoch(self, least: int = 0) -> Any:
         return number(least, self.max_leader_epoch)
@@ -204,6 +208,22 @@ class Logs(Model):
         """The replicas that must have a record before the leader commits it."""
         return s.replica[p][leader].isr
 
+    def awaited(self, s: Any, p: int, leader: Any) -> Any:
+        """The replicas that the leader waits for before it raises its high watermark: these, or more of them."""
+        return self.quorum_isr(s, p, leader)
+
+    def may_commit(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether a leader looks at its high watermark at all."""
+        return True
+
+    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether a leader's ISR is as large as min.insync.replicas asks for."""
+        return s.replica[p][leader].isr.size >= self.min_isr
+
+    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether what a leader commits is on as many replicas as min.insync.replicas asks for."""
+        return self.quorum_isr(s, p, leader).size >= self.min_isr
+
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker leads that should."""
         return self.leads(s, p, b)
@@ -236,7 +256,7 @@ class Logs(Model):
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
-        s.require(s.replica[p][b].isr.size >= self.min_isr)
+        s.require(self.takes_writes(s, p, b))
         self.append_record(s, p, b)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
@@ -247,39 +267,66 @@ class Logs(Model):
         s.acknowledged_by_one[s.next_record_id] = True
         self.append_record(s, p, b)
 
+    def end_to_commit(self, s: Any, p: int, b: Any) -> Any:
+        """The least log end offset that a leader knows of the replicas that it waits for."""
+        end = s.log[p][b].length
+        for f in self.brokers:
+            end = when(self.awaited(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
+        return end
+
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: Any, p: int, b: Any) -> None:
         """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
-        replica = s.replica[p][b]
-        end = s.log[p][b].length
-        for f in self.brokers:
-            end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
-        s.require(self.leads(s, p, b), end > replica.high_watermark)
+        replica, end = s.replica[p][b], self.end_to_commit(s, p, b)
+        s.require(self.leads(s, p, b), end > replica.high_watermark, self.may_commit(s, p, b))
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
         s.replica[p][b].high_watermark = end
 
-    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any) -> None:
-        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is."""
+    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
+        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is.
+
+        It begins at the high watermark so far. With another start, only new records count as a commit in this epoch.
+        """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
+        advances = relevant if start is None else relevant & (end > committed.records.length)
+        start = replica.high_watermark if start is None else start
         records, rewritten = committed.records, committed.rewritten
         for o in range(self.log_size):
-            passed = (replica.high_watermark <= o) & (end > o) & relevant
+            passed = (start <= o) & (end > o) & relevant
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
-        enough = (replica.isr.size >= self.min_isr) & relevant
+        enough = self.may_acknowledge(s, p, b) & relevant
         for i in range(self.max_records):
             # Only the leader that took a record, in the epoch in which it took it, answers the producer.
             mine = some(
-                (replica.high_watermark <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
+                (start <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
                 for o in range(self.log_size)
             )
             s.acknowledged[i] = s.acknowledged[i] | (enough & mine)
         before = committed.by[replica.epoch]
-        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & relevant)
-        s.committed[p].by[replica.epoch] = when(before.is_none & relevant, b, before)
+        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & advances)
+        s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)
         s.committed[p].records = records
         s.committed[p].rewritten = rewritten
+
+    def forget_history(self, s: Any, p: int) -> None:
+        """Ghosts of a topic that is gone."""
+        history, logs = s.committed[p].records, [s.log[p][b] for b in self.brokers]
+        for i in range(self.max_records):
+            gone = some(
+                (records.length > o) & (records.at(o).id == i)
+                for records in [history, *logs]
+                for o in range(self.log_size)
+            )
+            s.acknowledged[i] = s.acknowledged[i] & ~gone
+            if self.acks_one:
+                s.acknowledged_by_one[i] = s.acknowledged_by_one[i] & ~gone
+        by = [none for _ in range(self.max_leader_epoch + 1)]
+        s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
+        if self.consumers:
+            s.consumed[p] = []
+            s.told_out_of_range[p] = False
 
     # --- consumers --------------------------------------------------------------------------------------------------
 

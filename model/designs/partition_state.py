@@ -11,7 +11,7 @@ from typing import Any
 
 from model.designs.data_plane import DataPlane
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, minimum, number, optional, per, record, set_of, setting, some, when
+from model.language import action, broker, every, minimum, number, optional, per, record, set_of, setting, some, when
 
 
 class PartitionState(DataPlane):
@@ -63,11 +63,14 @@ class PartitionState(DataPlane):
             "leader": optional(broker),
             "isr": set_of(broker),
             "epoch": self.any_epoch(),
-            "version": number(0, self.max_version),
+            "version": self.any_version(),
         }
 
+    def any_version(self) -> Any:
+        return number(0, self.max_version)
+
     def replica_fields(self) -> dict[str, Any]:
-        return {**super().replica_fields(), "version": number(0, self.max_version)}
+        return {**super().replica_fields(), "version": self.any_version()}
 
     def variables(self) -> dict[str, Any]:
         """The data plane, live brokers, and the LeaderAndISR path of each partition."""
@@ -110,10 +113,29 @@ class PartitionState(DataPlane):
     def greatest_epoch_is_reached(self, s: Any) -> Any:
         return some(s.state[p].epoch == self.max_leader_epoch for p in self.all_partitions)
 
+    def has_room(self, s: Any) -> Any:
+        """Whether the bounds of the search leave room for another decision about every partition."""
+        return every(
+            (s.state[p].version < self.max_version) & (s.state[p].epoch < self.max_leader_epoch)
+            for p in self.all_partitions
+        )
+
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""
         leads = self.leads(s, p, b) & self.serves_the_topic(s, p, b)
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
+
+    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a replica follows a leader in the epoch that there is now."""
+        return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
+
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
+        return True
+
+    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
+        return self.is_assigned(s, p, b)
 
     def has_path(self, s: Any, p: int) -> Any:
         """Whether the LeaderAndISR path exists."""
@@ -145,7 +167,7 @@ class PartitionState(DataPlane):
                 least = when(replica.isr.has(f), minimum(least, self.end_seen_by(s, p, b, f)), least)
             return outside & (end - least < 1)
         reaches = (end != UNKNOWN) & (end >= replica.high_watermark)
-        if self.expand_guard == "epoch-start":
+        if self.needs_epoch_start:
             reaches = reaches & (end >= replica.epoch_start)
         return outside & reaches
 

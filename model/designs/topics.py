@@ -13,7 +13,7 @@ from typing import Any
 
 from model.designs.controller import Controller, any_controller
 from model.designs.logs import any_partition
-from model.language import action, broker, flag, none, number, per, record, setting, some
+from model.language import action, broker, flag, number, per, record, setting, some
 
 
 class Topics(Controller):
@@ -113,24 +113,6 @@ class Topics(Controller):
         s.topic[p] = {"exists": False, "has_path": False, "incarnation": topic.incarnation}
         s.state[p] = self.without_decision()
         self.forget_history(s, p)
-
-    def forget_history(self, s: Any, p: int) -> None:
-        """Ghosts of a topic that is gone."""
-        history, logs = s.committed[p].records, [s.log[p][b] for b in self.brokers]
-        for i in range(self.max_records):
-            gone = some(
-                (records.length > o) & (records.at(o).id == i)
-                for records in [history, *logs]
-                for o in range(self.log_size)
-            )
-            s.acknowledged[i] = s.acknowledged[i] & ~gone
-            if self.acks_one:
-                s.acknowledged_by_one[i] = s.acknowledged_by_one[i] & ~gone
-        by = [none for _ in range(self.max_leader_epoch + 1)]
-        s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
-        if self.consumers:
-            s.consumed[p] = []
-            s.told_out_of_range[p] = False
 
     @action(p=any_partition, actor="administrator", perturbation=True)
     def create_topic(self, s: Any, p: int) -> None:

@@ -15,10 +15,11 @@ KIP-516, KIP-570 and the JIRA ids at the settings.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from model.designs.commands import Commands
 from model.designs.logs import any_partition
+from model.designs.watches import Watch
 from model.language import action, broker, number, setting
 
 
@@ -26,6 +27,17 @@ class ControllerDesign(Commands):
     """Leaders that write the ISR to ZooKeeper, at the version that they know."""
 
     invariants = ("isr-sane", "no-committed-loss", "single-committed-leader-per-epoch")
+
+    watches: ClassVar = (
+        Watch("/controller", "cluster", "brokers"),
+        Watch("/brokers/ids", "cluster", "controller"),
+        Watch("/brokers/topics", "cluster", "controller"),
+        Watch("/admin/partitions_reassigned", "cluster", "controller"),
+        Watch("/admin/partitions_add", "cluster", "controller"),
+        Watch("/admin/partitions_remove", "cluster", "controller"),
+    )
+    message: ClassVar = ("request",)
+    """A command: a request straight to the broker."""
 
     isr_write = setting(
         "conditional",

@@ -85,6 +85,15 @@ class ConcreteState:
             result = result | guard_of(self._model, self._before, method, arguments)
         return result
 
+    @property
+    def _acts(self) -> bool:
+        """Whether the method so far makes an instance."""
+        return bool(self._required or self._writes)
+
+    def _reader(self) -> ConcreteState:
+        """The state before the action, to be read only."""
+        return ConcreteState(self._model, self._before)
+
     def _noticed(self, path: Path) -> None:
         """A part of the state is read: refused if it was assigned, and noted for explanations."""
         for written, _ in self._writes:

@@ -17,7 +17,12 @@ UNKNOWN_OPERATOR: Final = "this operator is not known"
 MANY_NAMES: Final = 60
 """With more names than these an error lists only the nearest."""
 
-_LANGUAGE = str(Path(__file__).parent)
+_language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `dataclass` writes are in no file
+
+
+def speaks_the_language(folder: Path) -> None:
+    """Names a folder whose code gives the language another meaning: no line in it is a modeller's own."""
+    _language.append(str(folder))
 
 
 class ModelError(Exception):
@@ -47,8 +52,7 @@ class EvaluationError(Exception):
 def caller() -> str:
     """`file:line` of the innermost frame outside the language: the modeller's own line."""
     frame = sys._getframe(1)
-    # The initialisers that `dataclass` writes are in no file.
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((_LANGUAGE, "<string>")):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_language)):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

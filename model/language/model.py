@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, overload
@@ -73,6 +73,10 @@ class Setting:
             except ValueError:
                 raise UnknownName(f"setting {self.name} is {self.domain}, not {text!r}") from None
         return self.checked(text)
+
+    def with_default(self, default: int | bool | str) -> Any:
+        """The same setting with another default, for a model that is built upon the one that declares it."""
+        return replace(self, default=self.checked(default))
 
     @property
     def domain(self) -> str:
@@ -149,11 +153,15 @@ def invariant(method: Method) -> Method:
     return _predicate("invariant")(method)
 
 
-def needs(*variables: str) -> Callable[[Method], Method]:
-    """Names the variables that a predicate reads, for models that may not have them."""
+def needs(*variables: str, setting: str | None = None) -> Callable[[Method], Method]:
+    """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
+
+    A variable that is there only where the setting has some value is not named.
+    """
 
     def mark(method: Method) -> Method:
         method.__needs__ = variables  # type: ignore[attr-defined]
+        method.__needs_setting__ = setting  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -211,6 +219,8 @@ class Model:
             inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
             if hasattr(inherited, "__action__") and callable(method) and not hasattr(method, "__action__"):
                 raise _at(method, f"{name} replaces an action of {cls.__mro__[1].__name__}", "decorate it with @action")
+            if isinstance(inherited, Setting) and not isinstance(method, Setting | property):
+                _check_fixed(cls, inherited, method)
 
     def __init__(self, **values: Any) -> None:
         declared = self.declared_settings()
@@ -248,11 +258,11 @@ class Model:
 
     @classmethod
     def declared_settings(cls) -> dict[str, Setting]:
-        """Settings by name, those of the most general class first."""
+        """Settings by name, those of the most general class first; one that a class gives a value is none any more."""
         found: dict[str, Setting] = {}
         for base in reversed(cls.__mro__):
             found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})
-        return found
+        return {name: s for name, s in found.items() if getattr(cls, name) is s}
 
     @classmethod
     def actions(cls) -> dict[str, Callable[..., Any]]:
@@ -310,6 +320,14 @@ class Model:
             raise ModelError(f"model {self.name()} has brokers but no setting that counts them; write counts=broker")
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
+
+
+def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
+    """Raises `ModelError` where a class gives an inherited setting a value that it cannot have."""
+    try:
+        inherited.checked(value)
+    except UnknownName as error:
+        raise ModelError(f"{cls.__name__}.{inherited.name} has a fixed value, but {error}") from None
 
 
 def _members(cls: type) -> list[str]:

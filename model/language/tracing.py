@@ -82,7 +82,16 @@ class SymbolicState:
                 result = result | inner._guard
         return result
 
-    # What places do with the state; models have no need of it.
+    # What places and histories do with the state; models have no need of it.
+
+    @property
+    def _acts(self) -> bool:
+        """Whether the method so far makes an instance."""
+        return bool(self._required or self._updates)
+
+    def _reader(self) -> SymbolicState:
+        """The state before the action, to be read only."""
+        return SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable=False)
 
     def _read(self, leaf: int) -> Expression:
         if leaf in self._updates:

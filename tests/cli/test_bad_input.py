@@ -158,7 +158,7 @@ USAGE = {
     "twice": (("-s", "top=3", "-s", "top=4"), "Invalid value for '-s': top is given more than once"),
     "engine": (
         ("--engine", "spin"),
-        "Invalid value for '--engine': 'spin' is not one of 'local', 'reference', 'spark'.",
+        "Invalid value for '--engine': 'spin' is not one of 'local', 'reference', 'spark', 'symbolic'.",
     ),
     "size": (
         ("--max-memory", "much"),

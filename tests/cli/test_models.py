@@ -46,4 +46,4 @@ def test_json(tmp_path: Path) -> None:
         "meaning": "where it ends",
     }
     assert data["invariants"]["is-small"] == {"default": True, "sentence": "The number is below the least large one."}
-    assert [each["name"] for each in json.loads(run("models", "--json").out)][:2] == ["async-isr", "kip-101"]
+    assert [each["name"] for each in json.loads(run("models", "--json").out)][:2] == ["alter-isr", "async-isr"]

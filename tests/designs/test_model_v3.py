@@ -2,116 +2,44 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from checker import check
-from checker.engines import reference
-from checker.engines.interpreter import Interpreter
-from checker.engines.local.search import search
-from checker.exploration import Exploration, Limits
-from checker.kernel.compile import Kernel
+from checker.exploration import Limits
 from checker.library import load_model_class
 from model.designs.v3 import ControllerDesign
-from model.language.concrete import initial_states
 from model.language.tracing import trace
+from tests.designs.agreeing import (
+    MEMORY,
+    absent,
+    assert_agreement,
+    assert_agreement_along_walks,
+    combination,
+    switched_alone,
+)
 from tests.designs.replaying import Story
-
-STATES = 150
-MEMORY = 2 << 30
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
 
 
-def others(name: str) -> list[Any]:
-    """What a setting can be besides its default; of a number, the next one."""
-    declared = ControllerDesign.declared_settings()[name]
-    if isinstance(declared.default, bool):
-        return [not declared.default]
-    if declared.choices is not None:
-        return [x for x in declared.choices if x != declared.default]
-    assert isinstance(declared.default, int)
-    return [declared.default + 1]
-
-
-def switched_alone() -> Iterator[dict[str, Any]]:
-    yield {}
-    for name in ControllerDesign.declared_settings():
-        yield from ({name: value} for value in others(name))
-
-
-BOUNDS = (
-    "replicas", "partitions", "log_size", "max_records", "max_leader_epoch", "max_version", "channel_size",
-    "max_controller_epoch", "min_isr",
-)  # fmt: skip
-"""Settings that make everything larger and nothing different."""
-
-
-def combination(draw: int) -> dict[str, Any]:
-    """A third of the settings are not at their defaults; something disturbs in any case."""
-    chance = random.Random(draw)
-    names = [n for n in ControllerDesign.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
-    chosen = {name: chance.choice(others(name)) for name in names}
-    chosen[chance.choice(["crashes", "expiries", "lossy_crashes", "topic_changes", "reassignments"])] = 1
-    return chosen
-
-
-def levels(settings: dict[str, Any], engine: str) -> tuple[Exploration, list[set[tuple[int, ...]]]]:
-    """What an engine finds, and the states of each level as the integers that they are stored as."""
-    model, limits = ControllerDesign(**settings), Limits(states=STATES, memory=MEMORY)
-    interpreter = Interpreter(model, {})
-    if engine == "reference":
-        found, by_reference = reference.search(interpreter, keep_going=True, limits=limits)
-        return found, [set(map(interpreter.leaves, level)) for level in by_reference.levels]
-    found, native = search(trace(model, {}), keep_going=True, deadlock=False, limits=limits, report=None)
-    return found, [set(native.leaves(native.level_states(k + 1))) for k in range(len(found.levels))]
-
-
-def assert_agreement(settings: dict[str, Any]) -> None:
-    one, states = levels(settings, "reference")
-    other, same_states = levels(settings, "local")
-    assert states == same_states
-    assert one.generated == other.generated
-    assert (one.initial, one.goals, one.bounds, one.degrees) == (
-        other.initial,
-        other.goals,
-        other.bounds,
-        other.degrees,
-    )
-    assert one.error is None
-    assert other.error is None
-
-
-@pytest.mark.parametrize("settings", list(switched_alone()), ids=str)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("settings", list(switched_alone(ControllerDesign)), ids=str)
 def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
-    assert_agreement(settings)
+    assert_agreement(ControllerDesign, settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(20))
 def test_engines_agree_on_random_settings(draw: int) -> None:
-    assert_agreement(combination(draw))
+    assert_agreement(ControllerDesign, combination(ControllerDesign, draw))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("draw", range(20))
 def test_engines_agree_along_random_walks(draw: int) -> None:
-    """Deeper than whole levels reach: every step out of every state of some long paths."""
-    model, chance = ControllerDesign(**combination(draw)), random.Random(draw)
-    interpreter, system = Interpreter(model, {}), trace(model, {})
-    kernel, start = Kernel(system), initial_states(model)
-    for _ in range(3):
-        state = chance.choice(start)
-        for _ in range(40):
-            steps = list(interpreter.steps(state))
-            found, _, transitions, _ = kernel.expand(kernel.layout.pack([interpreter.leaves(state)]))
-            leaves = map(tuple, kernel.layout.unpack(found).tolist())
-            native = {(system.transitions[t].label, x) for t, x in zip(transitions.tolist(), leaves, strict=True)}
-            assert native == {(interpreter.labels[i], interpreter.leaves(after)) for i, after in steps}
-            if not steps:
-                break
-            state = chance.choice(steps)[1]
+    assert_agreement_along_walks(ControllerDesign(**combination(ControllerDesign, draw)), draw)
 
 
 def test_settings_that_are_off_cost_nothing() -> None:
@@ -149,14 +77,11 @@ def test_every_action_happens_and_every_goal_is_reached() -> None:
         check(ControllerDesign, settings, invariants=(), limits=Limits(states=60_000, memory=MEMORY))
         for settings in LIVELY
     ]
-    never = set.intersection(*({*r.actions_never_fired} | absent(s) for r, s in zip(found, LIVELY, strict=True)))
+    never = set.intersection(
+        *({*r.actions_never_fired} | absent(ControllerDesign, s) for r, s in zip(found, LIVELY, strict=True))
+    )
     assert never == set()
     assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()
-
-
-def absent(settings: dict[str, Any]) -> set[str]:
-    """The actions without an instance."""
-    return {*ControllerDesign.actions()} - {t.label.action for t in trace(ControllerDesign(**settings), {}).transitions}
 
 
 # --- stories ----------------------------------------------------------------------------------------------------------

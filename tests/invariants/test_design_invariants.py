@@ -10,15 +10,16 @@ import pytest
 
 from checker import check
 from checker.exploration import Limits
-from checker.library import library_invariants, load_model_class, needed
-from invariants import consumers, control_plane, durability, epochs, isr, quiescence
+from checker.library import fitting, library_invariants, load_model_class, needed
+from invariants import consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence
 from model.language import Model, UnknownName, action
 from model.language.expressions import Leaf, topological
 from model.language.tracing import trace
 
 ROOT = Path(__file__).parents[2]
 V3: type[Model] = load_model_class("v3").cls
-THEMES = (consumers, control_plane, durability, epochs, isr, quiescence)
+ALTER_ISR: type[Model] = load_model_class("alter-isr").cls
+THEMES = (consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence)
 PUBLISHED = {"weak-isr", "strong-isr", "leader-in-isr", "leader-in-isr-or-none", "valid-high-watermark"}
 """Those of the published models, whose replicas know no partitions."""
 DESIGN = {
@@ -34,13 +35,21 @@ OPTIONAL = {
     "epoch_cache": {"truncation": "kip-320"},
 }
 """Variables that are there only where a feature is on; an invariant about one names what else it reads."""
+OF_ALTER_ISR = {"elr": {"elr": True}}
 FEATURES = {name: value for settings in OPTIONAL.values() for name, value in settings.items()}
 SMALL = {"log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 4}
 
 
-def read_by(name: str, **settings: Any) -> set[str]:
+def design_of(name: str) -> type[Model]:
+    """`v3`, or the design that has what only it has."""
+    return V3 if name in fitting(V3, None) else ALTER_ISR
+
+
+def read_by(name: str) -> set[str]:
     """The variables whose parts an invariant's expression has."""
-    (predicate,) = trace(V3(**settings), {name: DESIGN[name]}).invariants
+    cls = design_of(name)
+    model = V3(**FEATURES) if cls is V3 else ALTER_ISR(elr=True)
+    (predicate,) = trace(model, {name: DESIGN[name]}).invariants
     nodes = topological([predicate.holds, predicate.failure])
     paths = [node.value.path for node in nodes if isinstance(node.value, Leaf)]
     return {path.replace(".", "[").partition("[")[0] for path in paths}
@@ -48,12 +57,12 @@ def read_by(name: str, **settings: Any) -> set[str]:
 
 @pytest.mark.parametrize("name", sorted(DESIGN))
 def test_an_invariant_reads_just_what_it_names(name: str) -> None:
-    found, named = read_by(name, **FEATURES), set(needed(DESIGN[name]))
+    found, named = read_by(name), set(needed(DESIGN[name]))
     if DESIGN[name].__module__ == quiescence.__name__:
         # Whether an action is enabled depends on everything.
         assert named <= found
     else:
-        assert found - OPTIONAL.keys() == named
+        assert found - OPTIONAL.keys() - OF_ALTER_ISR.keys() == named
 
 
 @pytest.mark.parametrize(
@@ -67,16 +76,41 @@ def test_an_invariant_reads_just_what_it_names(name: str) -> None:
         ("isr-is-assigned", "set reassignments to 1 or more"),
         ("leader-isr-is-of-its-replicas", "set reassignments to 1 or more"),
         ("no-stray-replica", "set reassignments to 1 or more"),
+        ("epoch-starts-before-its-records", "set expand_guard to epoch-start"),
+        ("valid-isr-and-elr", "set elr to true"),
+        ("eligible-leaders-have-what-is-committed", "set elr to true"),
         ("reassignments-complete", "set reassignments to 1 or more"),
     ],
 )
 def test_an_invariant_about_a_feature_that_is_off_is_refused(name: str, words: str) -> None:
+    off = {"truncation": "high-watermark", "expand_guard": "literal"} if design_of(name) is V3 else {}
     with pytest.raises(UnknownName, match=words):
-        check("v3", {**SMALL, "truncation": "high-watermark"}, invariants=[name])
+        check(design_of(name), {**SMALL, **off}, invariants=[name])
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "setting"),
+    [
+        ("alter-isr", "no-loss-with-acks-one", "acks_one"),
+        ("alter-isr", "reads-are-repeatable", "consumers"),
+        ("alter-isr", "only-committed-records-are-read", "consumers"),
+        ("alter-isr", "no-reader-is-turned-away", "consumers"),
+        ("v3", "valid-isr-and-elr", "elr"),
+        ("v3", "eligible-leaders-have-what-is-committed", "elr"),
+    ],
+)
+def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it(
+    model: str, name: str, setting: str
+) -> None:
+    assert name not in load_model_class(model).invariants
+    words = f"invariant {name} is about setting {setting}, which model {model} does not have"
+    with pytest.raises(UnknownName, match=words):
+        check(model, SMALL, invariants=[name])
 
 
 def violated_by_scenarios() -> set[str]:
-    summaries = [json.loads(path.read_text()) for path in ROOT.glob("counterexamples/v3-*/expected.json")]
+    recorded = [path for d in ("v3", "alter-isr") for path in ROOT.glob(f"counterexamples/{d}-*/expected.json")]
+    summaries = [json.loads(path.read_text()) for path in recorded]
     return {name for s in summaries for name, f in s["invariants"].items() if f["verdict"] == "violated"}
 
 
@@ -87,7 +121,7 @@ REPLY = {"truncation": "kip-320", "isr_at_start": 1, "lost_replies": 1, "read_ba
 UNCONDITIONAL = {"truncation": "kip-320", "isr_write": "unconditional", "expiries": 2, "max_version": 6}
 BY_SETTINGS = {
     "one-record-per-offset-and-epoch": LOSSY,
-    "leader-waits-for-the-whole-isr": REPLY,
+    "quorum-is-superset-of-isr": REPLY,
     "no-epoch-from-the-future": UNCONDITIONAL,
     "one-leader-per-epoch": UNCONDITIONAL,
     "latest-epoch-is-led-by-its-leader": UNCONDITIONAL,
@@ -96,7 +130,7 @@ BY_SETTINGS = {
 
 @pytest.mark.parametrize("name", BY_SETTINGS)
 def test_a_setting_breaks(name: str) -> None:
-    assert broken("v3", name, **BY_SETTINGS[name])
+    assert broken(design_of(name), name, **BY_SETTINGS[name])
 
 
 class LeaderLeavesTheIsr(V3):  # type: ignore[misc, valid-type]
@@ -158,7 +192,15 @@ class ControllerNeverSeesTheNewReplicas(V3):  # type: ignore[misc, valid-type]
         return super().caught_up(s, p) & s.live.is_empty
 
 
-BY_MISTAKE = {
+class MembersStayEligible(ALTER_ISR):  # type: ignore[misc, valid-type]
+    """A replica that comes back into the ISR stays an eligible leader replica besides."""
+
+    def next_elr(self, s: Any, p: int, isr: Any) -> Any:
+        return s.elr[p] | (s.state[p].isr - isr)
+
+
+BY_MISTAKE: dict[str, tuple[type[Model], dict[str, Any]]] = {
+    "valid-isr-and-elr": (MembersStayEligible, {"elr": True, "min_isr": 2, "controller_kind": "kraft"}),
     "isr-is-assigned": (OldReplicasStayInTheIsr, {"reassignments": 1}),
     "reassignments-complete": (ControllerNeverSeesTheNewReplicas, {"reassignments": 1, "max_leader_epoch": 3}),
     "isr-sane": (LeaderLeavesTheIsr, {}),
@@ -173,7 +215,7 @@ BY_MISTAKE = {
 def test_a_mistake_breaks(name: str) -> None:
     cls, settings = BY_MISTAKE[name]
     assert broken(cls, name, **settings)
-    assert not broken("v3", name, **settings)
+    assert not broken(design_of(name), name, **settings)
 
 
 def broken(model: str | type[Model], name: str, **settings: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checker import check
-from model.language import ModelError, UnknownName
+from model.language import Model, ModelError, UnknownName, number, setting
 from model.language.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
@@ -348,3 +348,25 @@ def test_an_invariant_that_means_nothing_in_some_state_is_an_error_of_evaluation
 def test_what_decides_nothing_is_no_error(engine: str) -> None:
     text = text_of("s.on = True", invariant="return s.log.is_empty | (s.log.first == 1)")
     assert check(made(text), engine=engine).verdict == "holds"
+
+
+def test_a_model_that_builds_on_another_may_fix_a_setting_or_declare_it_anew() -> None:
+    class General(Model):
+        size = setting(2, meaning="size")
+        speed = setting(1, meaning="speed")
+
+        def variables(self) -> dict[str, Any]:
+            return {"n": number(0, self.size)}
+
+    class Fixed(General):
+        size: Any = 5
+
+    class Free(Fixed):
+        size = setting(3, at_least=3, meaning="size again")
+
+    assert list(Fixed.declared_settings()) == ["speed"]
+    assert Fixed().domains["n"] == number(0, 5)
+    with pytest.raises(UnknownName, match="has no setting 'size'"):
+        Fixed(size=1)
+    assert Free(size=4).domains["n"] == number(0, 4)
+    assert set(Free.declared_settings()) == {"size", "speed"}

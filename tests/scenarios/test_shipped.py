@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2] / "counterexamples"
 SCENARIOS = [read(path.parent, ROOT) for path in sorted(ROOT.glob("*/scenario.toml"))]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_the_recorded_files_are_derived_again_byte_for_byte(scenario: Scenario) -> None:
     derived = derive(scenario)

@@ -21,7 +21,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class NativeLevels:
-    """Packed states level by level, as arrays of shape (states, words); the store is scanned, nothing is copied.
+    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time.
 
     `ends[k]` has the rows of each partition after level k; `ends[0]` is all zeros.
     """
@@ -38,12 +38,8 @@ class NativeLevels:
         return len(self._ends) - 1
 
     def blocks(self, level: int) -> Iterator[Words]:
-        """The states of a level, a few thousand at a time; views of the store."""
-        first, last = self._ends[level - 1], self._ends[level]
-        for p in range(len(first)):
-            for rows in self.store.view(p, int(first[p]), int(last[p])):
-                for start in range(0, len(rows), BLOCK):
-                    yield rows[start : start + BLOCK]
+        """The states of a level, a few thousand at a time."""
+        return iter(self.store.rows(self._ends[level - 1], self._ends[level], BLOCK))
 
     def level_states(self, level: int) -> Words:
         """All states of a level."""

@@ -3,10 +3,14 @@
 Numba's cache notices a change in the file of a function, not in functions that it calls in other files. So whatever
 is compiled here calls only what stands here, and the kernel by address.
 
-A *partition* holds the states whose hash begins with its number: rows of packed states in chunks of `1 << CHUNK`
-rows, in the order in which they were found, and a table. An entry of the table is 64 bits: 32 bits of the hash (those
-after the partition's), then the row plus one; 0 is empty. An entry lies at, or after, the slot `tag * capacity >> 32`,
-so the table is in the order of the hash, and moving it into a larger one reads and writes from front to back.
+A *partition* holds the states whose hash begins with its number: rows of packed states in blocks of `1 << block` rows,
+in the order in which they were found, and a table. An entry of the table has 32 bits: seven more bits of the hash, then
+the row plus one; 0 is empty. An entry lies at, or after, the slot `place * capacity >> 32`, where `place` are the 32
+bits of the hash after the partition's. Entries are never moved nor removed while workers are at work.
+
+Several workers insert at once and lock nothing: who finds an empty slot marks it as taken with one compare-and-swap,
+writes the row, then puts its number into the slot. Whoever else comes to a marked slot with the same seven bits waits
+for the number.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -24,20 +28,29 @@ TABLE: Final = 0
 CAPACITY: Final = 1
 COUNT: Final = 2
 ROOM: Final = 3
-"""Columns of `partitions`: address and slots of the table, rows in use, rows until something must grow."""
+COLUMNS: Final = 8
+"""Columns of `partitions`: address and slots of the table, rows in use, rows until something must grow; the others
+keep partitions apart, each in a cache line of its own."""
 
-AT_PARTITION: Final = 0
-AT_ROW: Final = 1
-PENDING: Final = 2
-INSERTED: Final = 3
-REJECTED: Final = 4
-EXPANDED: Final = 5
-"""Entries of `cursor`: where the frontier is read next, successors in the batch, how many of them are in the store,
-successors outside the constraints, states expanded."""
+PENDING: Final = 0
+INSERTED: Final = 1
+REJECTED: Final = 2
+EXPANDED: Final = 3
+"""Entries of a worker's `cursor`: successors in its batch, how many of them are in the store, successors outside the
+constraints, states expanded."""
 
-FINISHED: Final = -2
-PAUSED: Final = -1
-"""What `advance` returns when it needs no room: the level is done, or the given work is."""
+NEXT: Final = 0
+PAUSE: Final = 8
+SHARED: Final = 16
+"""Entries of what all workers share, each in a cache line of its own: the next batch to expand, whether to pause."""
+
+ROW_BITS: Final = 25
+MARKED: Final = (1 << ROW_BITS) - 1
+"""The row in an entry whose row is being written; the largest row a partition can have lies below."""
+
+FINISHED: Final = 0
+PAUSED: Final = 1
+"""What `advance` returns: nothing of the level is left, or the given work is done, or some partition must grow."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit of states that are not counted."""
@@ -65,6 +78,54 @@ def store(typingctx, address, value):
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def load_entry(typingctx, address):
+    """The 32 bits at an address that another thread may be writing, as 64."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+        return builder.zext(builder.load_atomic(pointer, "acquire", 4), ir.IntType(64))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def store_entry(typingctx, address, value):
+    """Put 32 bits at an address, after everything that was stored before."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+        builder.store_atomic(builder.trunc(arguments[1], ir.IntType(32)), pointer, "release", 4)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def take_entry(typingctx, address, value):
+    """Put 32 bits at an address if it holds 0; whether it did."""
+
+    def generate(context, builder, signature, arguments):
+        i32 = ir.IntType(32)
+        pointer = builder.inttoptr(arguments[0], i32.as_pointer())
+        wanted = builder.trunc(arguments[1], i32)
+        done = builder.cmpxchg(pointer, i32(0), wanted, ordering="acq_rel", failordering="acquire")
+        return builder.extract_value(done, 1)
+
+    return types.boolean(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def fetch_and_add(typingctx, address, amount):
+    """Add to the 64-bit integer at an address; what it was before."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", pointer, arguments[1], "monotonic")
+
+    return types.uint64(types.uint64, types.uint64), generate
 
 
 @intrinsic
@@ -109,19 +170,33 @@ def call_batch(typingctx, function, states, n, out):
 # --- the store ------------------------------------------------------------------------------------------------------
 
 _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
+_ROW_MASK: Final = np.uint64(MARKED)
+_TAG_BITS: Final = np.uint64(32 - ROW_BITS)
 
 
 @_compiled
-def slot_of(tag, capacity):
-    """The first slot in which an entry with this tag may be."""
-    return (tag * capacity) >> np.uint64(32)
+def slot_of(place, capacity):
+    """The first slot in which an entry with this place may be."""
+    return (place * capacity) >> np.uint64(32)
 
 
 @_compiled
-def row_address(chunks, chunk, partition, row, row_bytes):
+def place_of(h, shift):
+    """The 32 bits of a hash after those of the partition."""
+    return (h << (np.uint64(64) - shift)) >> np.uint64(32)
+
+
+@_compiled
+def tag_of(h, shift):
+    """The bits of a hash after its place, where an entry has them."""
+    return ((h << (np.uint64(96) - shift)) >> (np.uint64(64) - _TAG_BITS)) << np.uint64(ROW_BITS)
+
+
+@_compiled
+def row_address(blocks, block, partition, row, row_bytes):
     """Where a row of a partition lies."""
-    mask = (np.uint64(1) << np.uint64(chunk)) - np.uint64(1)
-    return chunks[partition, row >> np.uint64(chunk)] + (row & mask) * row_bytes
+    mask = (np.uint64(1) << np.uint64(block)) - np.uint64(1)
+    return blocks[partition, row >> np.uint64(block)] + (row & mask) * row_bytes
 
 
 @_compiled
@@ -137,77 +212,105 @@ def same(a, b, words):
 @_compiled
 def find(table, capacity, slot, tag):
     """The first slot from `slot` on that is empty or has this tag, and its entry."""
-    entry = load(table + np.uint64(8) * slot)
-    while entry != 0 and (entry >> np.uint64(32)) != tag:
+    entry = load_entry(table + np.uint64(4) * slot)
+    while entry != 0 and (entry & ~_ROW_MASK) != tag:
         slot += np.uint64(1)
         if slot == capacity:
             slot = np.uint64(0)
-        entry = load(table + np.uint64(8) * slot)
+        entry = load_entry(table + np.uint64(4) * slot)
     return slot, entry
 
 
 @_compiled
-def locate(hashes, first, count, partitions, chunks, chunk, shift, row_bytes, slots):
+def locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, slots):
     """Bring what `insert` will touch into the cache: the entries first, then the rows that they name."""
     for i in range(first, count):
         partition = hashes[i] >> shift
-        tag = (hashes[i] << (np.uint64(64) - shift)) >> np.uint64(32)
-        slots[i] = slot_of(tag, partitions[partition, CAPACITY])
-        prefetch(partitions[partition, TABLE] + np.uint64(8) * slots[i])
+        slots[i] = slot_of(place_of(hashes[i], shift), partitions[partition, CAPACITY])
+        prefetch(partitions[partition, TABLE] + np.uint64(4) * slots[i])
     for i in range(first, count):
-        partition = hashes[i] >> shift
-        tag = (hashes[i] << (np.uint64(64) - shift)) >> np.uint64(32)
+        partition, tag = hashes[i] >> shift, tag_of(hashes[i], shift)
         slot, entry = find(partitions[partition, TABLE], partitions[partition, CAPACITY], slots[i], tag)
         slots[i] = slot
-        if entry != 0:
-            row = (entry & np.uint64(0xFFFFFFFF)) - np.uint64(1)
-            prefetch(row_address(chunks, chunk, partition, row, row_bytes))
+        row = entry & _ROW_MASK
+        if entry != 0 and row != _ROW_MASK:
+            prefetch(row_address(blocks, block, partition, row - np.uint64(1), row_bytes))
 
 
 @_compiled
-def insert(rows, words, hashes, first, count, partitions, chunks, chunk, shift, slots):
-    """Insert rows `first..count-1` of a batch that are new. Returns how far it came and the full partition, or -1."""
+def insert(rows, words, hashes, first, count, partitions, blocks, block, shift, slots):
+    """Insert rows `first..count-1` of a batch that are new; how far it came before a partition was full."""
     row_bytes = np.uint64(8 * words)
-    locate(hashes, first, count, partitions, chunks, chunk, shift, row_bytes, slots)
+    counts = np.uint64(partitions.ctypes.data + 8 * COUNT)
+    locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, slots)
     for i in range(first, count):
-        partition = hashes[i] >> shift
-        tag = (hashes[i] << (np.uint64(64) - shift)) >> np.uint64(32)
+        partition, tag = hashes[i] >> shift, tag_of(hashes[i], shift)
         table, capacity = partitions[partition, TABLE], partitions[partition, CAPACITY]
+        counter = counts + partition * np.uint64(8 * COLUMNS)
         given = rows + np.uint64(i) * row_bytes
         slot = slots[i]
         while True:
             slot, entry = find(table, capacity, slot, tag)
+            at = table + np.uint64(4) * slot
             if entry == 0:
-                row = partitions[partition, COUNT]
-                if row >= partitions[partition, ROOM]:
-                    return i, np.int64(partition)
-                place = row_address(chunks, chunk, partition, row, row_bytes)
-                for j in range(words):
-                    store(place + np.uint64(8 * j), load(given + np.uint64(8 * j)))
-                partitions[partition, COUNT] = row + np.uint64(1)
-                store(table + np.uint64(8) * slot, (tag << np.uint64(32)) | (row + np.uint64(1)))
-                break
-            row = (entry & np.uint64(0xFFFFFFFF)) - np.uint64(1)
-            if same(given, row_address(chunks, chunk, partition, row, row_bytes), words):
+                if load(counter) >= partitions[partition, ROOM]:
+                    return i
+                if take_entry(at, tag | _ROW_MASK):
+                    row = fetch_and_add(counter, np.uint64(1))
+                    place = row_address(blocks, block, partition, row, row_bytes)
+                    for j in range(words):
+                        store(place + np.uint64(8 * j), load(given + np.uint64(8 * j)))
+                    store_entry(at, tag | (row + np.uint64(1)))
+                    break
+                continue
+            while (entry & _ROW_MASK) == _ROW_MASK:
+                entry = load_entry(at)
+            row = (entry & _ROW_MASK) - np.uint64(1)
+            if same(given, row_address(blocks, block, partition, row, row_bytes), words):
                 break
             slot += np.uint64(1)
             if slot == capacity:
                 slot = np.uint64(0)
-    return count, np.int64(-1)
+    return count
 
 
 @_compiled
-def move(table, capacity, larger, larger_capacity):
-    """Copy the entries of a table into a larger, empty one."""
-    for i in range(capacity):
-        entry = load(np.uint64(table) + np.uint64(8 * i))
-        if entry != 0:
-            slot = slot_of(entry >> np.uint64(32), np.uint64(larger_capacity))
-            while load(np.uint64(larger) + np.uint64(8) * slot) != 0:
+def rebuild(function, table, capacity, blocks, block, partition, count, words, shift, hashes):
+    """Fill an empty table with the rows of a partition; `hashes` has room for those of a block."""
+    for first in range(0, count, 1 << block):
+        size = min(count - first, 1 << block)
+        rows = row_address(blocks, block, np.uint64(partition), np.uint64(first), np.uint64(8 * words))
+        call_batch(function, rows, size, hashes.ctypes.data)
+        for i in range(size):
+            prefetch(np.uint64(table) + np.uint64(4) * slot_of(place_of(hashes[i], shift), np.uint64(capacity)))
+        for i in range(size):
+            slot = slot_of(place_of(hashes[i], shift), np.uint64(capacity))
+            while load_entry(np.uint64(table) + np.uint64(4) * slot) != 0:
                 slot += np.uint64(1)
-                if slot == np.uint64(larger_capacity):
+                if slot == np.uint64(capacity):
                     slot = np.uint64(0)
-            store(np.uint64(larger) + np.uint64(8) * slot, entry)
+            store_entry(np.uint64(table) + np.uint64(4) * slot, tag_of(hashes[i], shift) | np.uint64(first + i + 1))
+
+
+@_compiled
+def gather(blocks, block, words, begin, end, at, out):
+    """Copy rows `begin[p]..end[p]-1` of each partition into `out` until it is full; `at` says where to go on."""
+    count = 0
+    while at[0] < len(begin):
+        partition = at[0]
+        row = max(begin[partition], at[1])
+        if row >= end[partition]:
+            at[0], at[1] = partition + 1, 0
+            continue
+        if count == len(out):
+            break
+        size = min(end[partition] - row, len(out) - count, ((row >> block) + 1 << block) - row)
+        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
+        for i in range(size * words):
+            out[count + i // words, i % words] = load(first + np.uint64(8 * i))
+        count += size
+        at[1] = row + size
+    return count
 
 
 # --- a level --------------------------------------------------------------------------------------------------------
@@ -229,44 +332,52 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 
 @_compiled
-def next_batch(cursor, ends, chunk, largest):
-    """Partition, first row and number of rows to expand next; rows of one chunk. No rows when the level is done."""
-    partition, row = cursor[AT_PARTITION], cursor[AT_ROW]
-    count = min(largest, ends[1, partition] - row, ((row >> chunk) + 1 << chunk) - row)
-    while count == 0 and partition + 1 < ends.shape[1]:
-        partition += 1
-        row = ends[0, partition]
-        count = min(largest, ends[1, partition] - row, ((row >> chunk) + 1 << chunk) - row)
-    cursor[AT_PARTITION], cursor[AT_ROW] = partition, row
-    return partition, row, count
+def batch(number, starts, ends, bits):
+    """Partition, first row and number of rows of a batch: batches begin at multiples of their size, in each partition.
+
+    `starts[p]` batches of `1 << bits` rows lie in the partitions before p.
+    """
+    low, high = 0, len(starts) - 1
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if starts[middle] <= number:
+            low = middle
+        else:
+            high = middle
+    base = (ends[0, low] >> bits) + number - starts[low] << bits
+    first = max(base, ends[0, low])
+    return low, first, min(base + (1 << bits), ends[1, low]) - first
 
 
 @_compiled
 def advance(
-    functions, words, constrained, partitions, chunks, chunk, shift, ends, cursor, buffers, tally, totals, work
-):
-    """Expand a level further, by about `work` states, until something must grow.
+    functions, words, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
+    cursor, buffers, tally, totals, work,
+):  # fmt: skip
+    """One worker's part of the expansion of a level, of about `work` states, or until a partition must grow.
 
-    `ends` has the first row of the level and the row after its last in each partition. `functions` are the addresses
-    of `expand`, `hashes` and `judge`. Returns PAUSED, FINISHED, or the partition that must grow before the next call.
+    `ends` has the first row of the level and the row after its last in each partition, `starts` the batches (`batch`).
+    `functions` are the addresses of `expand`, `hashes` and `judge`.
     """
-    rows, hashes, slots, verdicts, largest = buffers
+    rows, hashes, slots, verdicts = buffers
     until = cursor[EXPANDED] + work
+    here = np.uint64(shared.ctypes.data)
     while True:
         if cursor[INSERTED] < cursor[PENDING]:
-            done, full = insert(
+            cursor[INSERTED] = insert(
                 np.uint64(rows.ctypes.data), words, hashes, cursor[INSERTED], cursor[PENDING],
-                partitions, chunks, chunk, shift, slots,
+                partitions, blocks, block, shift, slots,
             )  # fmt: skip
-            cursor[INSERTED] = done
-            if full >= 0:
-                return full
-        if cursor[EXPANDED] >= until:
+            if cursor[INSERTED] < cursor[PENDING]:
+                store(here + np.uint64(8 * PAUSE), np.uint64(1))
+                return PAUSED
+        if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
-        partition, row, count = next_batch(cursor, ends, chunk, largest)
-        if count == 0:
+        number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
+        if number >= starts[-1]:
             return FINISHED
-        states = row_address(chunks, chunk, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
+        partition, row, count = batch(number, starts, ends, bits)
+        states = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
         found = call_expand(functions[0], states, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
         if constrained:
             call_batch(functions[2], rows.ctypes.data, found, verdicts.ctypes.data)
@@ -274,10 +385,22 @@ def advance(
             cursor[REJECTED] += found - kept
             found = kept
         call_batch(functions[1], rows.ctypes.data, found, hashes.ctypes.data)
-        cursor[AT_ROW] += count
         cursor[EXPANDED] += count
         cursor[PENDING] = found
         cursor[INSERTED] = 0
+
+
+@_compiled
+def survey(function, words, blocks, block, ends, starts, bits, shared, totals):
+    """One worker's part of looking at rows: what `survey` of the kernel says of all of them is or-ed into `totals`."""
+    here = np.uint64(shared.ctypes.data)
+    while True:
+        number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
+        if number >= starts[-1]:
+            return
+        partition, row, count = batch(number, starts, ends, bits)
+        states = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
+        call_batch(function, states, count, totals.ctypes.data)
 
 
 # --- looking up many states among some ------------------------------------------------------------------------------

@@ -1,10 +1,19 @@
-"""Breadth-first search, level by level: expand, hash, insert what is new, then look at the new states."""
+"""Breadth-first search, level by level: expand, hash, insert what is new, then look at the new states.
+
+Workers are threads; they take batches of the level from a common counter and insert into a common store without locks.
+What a search finds depends neither on their number nor on their order: levels are sets, and all else is sums, least
+and greatest values.
+"""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,8 +29,10 @@ from checker.kernel.verdicts import FAILED
 from checker.results import LimitTooSmall
 from model.language.system import TransitionSystem
 
-BATCH: Final = 256
-"""States expanded at once: their successors stay in the second-level cache until they are inserted."""
+BATCH_BITS: Final = 8
+"""Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
+BATCHES_EACH: Final = 16
+"""A worker more has to have so many batches to do in a level."""
 SLICE: Final = 0.05
 """Seconds of work between two looks at the clock, at the limits and at signals."""
 LARGEST_BATCH_ROWS: Final = 1 << 19
@@ -47,54 +58,81 @@ class _Level:
     degrees: tuple[int, int] | None
 
 
-@dataclass(frozen=True)
-class _Buffers:
-    """Arrays for one batch of successors."""
+def _batch_bits(transitions: int) -> int:
+    """Of which power of two a batch is: fewer states where each may have very many successors."""
+    return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
-    rows: Words
-    hashes: Words
-    slots: Words
-    verdicts: Words
-    batch: int
 
-    @staticmethod
-    def of(kernel: Kernel) -> _Buffers:
-        batch = max(8, min(BATCH, LARGEST_BATCH_ROWS // max(kernel.transitions, 1)))
-        room = batch * kernel.transitions + ROOM
+def _room(transitions: int) -> int:
+    return (1 << _batch_bits(transitions)) * transitions + ROOM
+
+
+class _Worker:
+    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        room = _room(kernel.transitions)
         shapes: tuple[int | tuple[int, int], ...] = ((room, kernel.words), room, room, (room, kernel.verdicts.words))
-        rows, hashes, slots, seen = (np.empty(shape, dtype=np.uint64) for shape in shapes)
-        return _Buffers(rows, hashes, slots, seen, batch)
+        self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
+        self._kernel = kernel
+        self.begin()
 
-    def arguments(self) -> tuple[Words, Words, Words, Words, int]:
-        return self.rows, self.hashes, self.slots, self.verdicts, self.batch
+    def begin(self) -> None:
+        """At the beginning of a level nothing is counted."""
+        self.tally = self._kernel.tally()
+        self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
+        self.cursor = np.zeros(4, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
-        return self.rows.nbytes + self.hashes.nbytes + self.slots.nbytes + self.verdicts.nbytes
+        return sum(buffer.nbytes for buffer in self.buffers)
 
 
-def minimum_memory(system: TransitionSystem) -> int:
+def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
     """How many bytes a search needs to begin."""
     words, transitions = Layout(system.leaves).words, max(len(system.transitions), 1)
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    batch = max(8, min(BATCH, LARGEST_BATCH_ROWS // transitions))
-    room = batch * transitions + ROOM
-    return smallest(words) + 8 * room * (words + 2 + verdict_words) + 32 * words * len(system.initial)
+    buffers = 8 * workers * _room(transitions) * (words + 2 + verdict_words)
+    return smallest(words, workers) + buffers + 32 * words * len(system.initial)
+
+
+def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
+    """As many of these workers as half of the memory has room for, one at least."""
+    while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
+        workers -= 1
+    return workers
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def search(
-    system: TransitionSystem, *, keep_going: bool, deadlock: bool, limits: Limits, report: Report | None
+    system: TransitionSystem,
+    *,
+    keep_going: bool,
+    deadlock: bool,
+    limits: Limits,
+    report: Report | None,
+    workers: int | None = 1,
 ) -> tuple[Exploration, NativeLevels]:
-    """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin."""
+    """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
+
+    None for workers is one on each processor, and fewer where the memory is too small for so many.
+    """
     began = time.perf_counter()
-    minimum = minimum_memory(system)
+    workers = _affordable(system, workers or processors(), limits.memory)
+    minimum = minimum_memory(system, workers)
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     kernel = Kernel(system)
     compiled = time.perf_counter()
-    run = Search(system, kernel, Store(kernel.words, limits.memory), limits, report, began)
+    store = Store(kernel.words, kernel.addresses["hashes"], limits.memory, workers)
+    run = Search(system, kernel, store, limits, report, began, workers)
     exploration = run.explore(keep_going, deadlock)
     exploration.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
+    exploration.workers = workers
     return exploration, run.levels
 
 
@@ -109,17 +147,20 @@ class Search:
         limits: Limits,
         report: Report | None,
         began: float,
+        workers: int = 1,
     ) -> None:
         self.system, self.kernel, self.store, self.limits = system, kernel, store, limits
         self._report, self._began = report, began
         self.history: list[_Level] = []
         self._ends: list[Integers] = [store.counts]
         self.levels = NativeLevels(system, kernel, store, self._ends)
-        self._buffers = _Buffers.of(kernel)
-        store.account(self._buffers.nbytes)
+        self._workers = [_Worker(kernel) for _ in range(workers)]
+        store.account(sum(w.nbytes for w in self._workers))
+        self._team = _Team(workers - 1)
+        self._bits = min(_batch_bits(kernel.transitions), store.block)
+        self._shared = np.zeros(loops.SHARED, dtype=np.int64)
         self._distinct = self._generated = 0
-        self._work = 4 * BATCH
-        self._start_level()
+        self._work = 4 << BATCH_BITS
 
     def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
         answer = Exploration(initial=len(self.system.initial))
@@ -135,6 +176,7 @@ class Search:
         self._fold(answer)
         if answer.stopped in ("memory", "time", "interrupt"):
             self._partial(answer, deadlock)
+        self._team.dismiss()
         answer.peak_store_bytes = self.store.peak
         return answer
 
@@ -165,49 +207,81 @@ class Search:
     def _violations(self) -> int:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
 
-    def _start_level(self) -> None:
-        self._tally = self.kernel.tally()
-        self._totals = np.zeros((1, self.kernel.verdicts.words), dtype=np.uint64)
-        self._cursor = np.zeros(6, dtype=np.int64)
+    @property
+    def _tally(self) -> Integers:
+        """What the workers have counted in this level, together."""
+        tallies = np.stack([w.tally for w in self._workers])
+        total: Integers = tallies.sum(axis=0)
+        total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
+        return total
+
+    @property
+    def _totals(self) -> Words:
+        total: Words = np.bitwise_or.reduce(np.concatenate([w.totals for w in self._workers]), axis=0)
+        return total
+
+    def _sum(self, entry: int) -> int:
+        """An entry of all cursors together."""
+        return sum(int(w.cursor[entry]) for w in self._workers)
 
     def _initial(self) -> None:
         rows = self.kernel.layout.pack(self.system.initial)
         verdicts = self.kernel.judge(rows)
         counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(loops.OUTSIDE_BIT) == 0])
-        self._totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
-        self._cursor[loops.REJECTED] = len(rows) - len(counted)
+        first = self._workers[0]
+        first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
+        first.cursor[loops.REJECTED] = len(rows) - len(counted)
         self.store.insert(counted, self.kernel.hashes(counted))
         self._finish_level()
 
     def _expand(self, level: int) -> None:
         """All successors of a level into the store; `_Stopped` where a limit is reached."""
-        self._start_level()
+        for worker in self._workers:
+            worker.begin()
         ends = np.stack(self._ends[level - 1 : level + 1])
-        self._cursor[loops.AT_ROW] = ends[0, 0]
+        starts, hands = self._share(ends)
         names = ("expand", "hashes", "judge")
         functions = np.array([self.kernel.addresses[name] for name in names], dtype=np.int64)
         constrained = bool(self.system.constraints)
-        store, buffers = self.store, self._buffers.arguments()
-        while True:
-            before, already = time.perf_counter(), int(self._cursor[loops.EXPANDED])
-            outcome = loops.advance(
-                functions, store.words, constrained, store.partitions, store.chunks, store.chunk, store.shift, ends,
-                self._cursor, buffers, self._tally, self._totals, self._work,
+        store, shared = self.store, self._shared
+
+        def part(worker: _Worker) -> int:
+            outcome: int = loops.advance(
+                functions, store.words, constrained, store.partitions, store.blocks, store.block, store.shift,
+                ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally, worker.totals,
+                self._work,
             )  # fmt: skip
-            if outcome == loops.FINISHED:
+            return outcome
+
+        while True:
+            before, already = time.perf_counter(), self._sum(loops.EXPANDED)
+            shared[loops.PAUSE] = 0
+            outcomes = self._team.together(part, hands, self._pause)
+            if all(outcome == loops.FINISHED for outcome in outcomes):
                 return
-            if outcome >= 0:
-                store.grow(outcome)
-            self._between(level, time.perf_counter() - before, int(self._cursor[loops.EXPANDED]) - already)
+            if shared[loops.PAUSE]:
+                store.make_room(self._team.each)
+            self._between(level, time.perf_counter() - before, self._sum(loops.EXPANDED) - already)
+
+    def _pause(self) -> None:
+        self._shared[loops.PAUSE] = 1
+
+    def _share(self, ends: Integers) -> tuple[Integers, list[_Worker]]:
+        """How many batches lie before each partition, the first batch being next, and who shall work on them."""
+        first, last = ends[0] >> self._bits, ends[1] + (1 << self._bits) - 1 >> self._bits
+        batches = np.where(ends[1] > ends[0], last - first, 0)
+        starts = np.concatenate([[0], np.cumsum(batches)]).astype(np.int64)
+        self._shared[loops.NEXT] = 0
+        return starts, self._workers[: max(1, int(starts[-1]) // BATCHES_EACH)]
 
     def _between(self, level: int, seconds: float, expanded: int) -> None:
         """Time, report, and how much to do until the next look."""
         if expanded >= self._work:
-            self._work = max(BATCH, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
+            self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
         elapsed = time.perf_counter() - self._began
         if self.limits.seconds is not None and elapsed > self.limits.seconds:
             raise _Stopped("time")
-        if self._report is not None and expanded >= BATCH:
+        if self._report is not None and expanded >= 1 << BATCH_BITS:
             self._report(self._progress(level, elapsed))
 
     def _progress(self, level: int, elapsed: float) -> Progress:
@@ -216,7 +290,7 @@ class Search:
             distinct=int(self.store.counts.sum()),
             generated=self._generated + int(self._tally[ACTIONS:].sum()),
             frontier=self.history[-1].distinct,
-            expanded=int(self._cursor[loops.EXPANDED]),
+            expanded=self._sum(loops.EXPANDED),
             memory=self.store.held,
             seconds=elapsed,
         )
@@ -230,7 +304,7 @@ class Search:
             distinct=int((ends - self._ends[-1]).sum()),
             ends=ends,
             seen=_integer(self._totals),
-            rejected=int(self._cursor[loops.REJECTED]),
+            rejected=self._sum(loops.REJECTED),
             generated=tally[ACTIONS:].tolist(),
             degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
         )
@@ -242,9 +316,17 @@ class Search:
 
     def _survey(self, ends: Integers) -> None:
         """The verdicts of all states behind the last whole level."""
-        for p, (first, last) in enumerate(zip(self._ends[-1].tolist(), ends.tolist(), strict=True)):
-            for rows in self.store.view(p, first, last):
-                self.kernel.survey(rows.ctypes.data, len(rows), self._totals)
+        slices = np.stack([self._ends[-1], ends])
+        starts, hands = self._share(slices)
+        store, function = self.store, self.kernel.addresses["survey"]
+
+        def part(worker: _Worker) -> None:
+            loops.survey(
+                function, store.words, store.blocks, store.block, slices, starts, self._bits, self._shared,
+                worker.totals,
+            )  # fmt: skip
+
+        self._team.together(part, hands, self._pause)
 
     # --- the answer -------------------------------------------------------------------------------------------------
 
@@ -290,3 +372,35 @@ class Search:
 def _integer(words: Words) -> int:
     """Verdict words as one integer of many bits."""
     return sum(int(word) << 64 * i for i, word in enumerate(words.reshape(-1)))
+
+
+class _Team:
+    """Threads that work beside the main one."""
+
+    def __init__(self, size: int) -> None:
+        self._pool = ThreadPoolExecutor(size) if size > 0 else None
+
+    def together(self, part: Callable[[_Worker], Any], hands: Sequence[_Worker], stop: Callable[[], None]) -> list[Any]:
+        """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
+        first, *others = hands
+        if self._pool is None or not others:
+            return [part(first)]
+        tasks = [self._pool.submit(part, worker) for worker in others]
+        try:
+            return [part(first), *(task.result() for task in tasks)]
+        except BaseException:
+            stop()
+            for task in tasks:
+                while not task.done():
+                    with suppress(BaseException):
+                        task.exception()
+            raise
+
+    def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
+        """Calls a function with each number."""
+        for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
+            pass
+
+    def dismiss(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()

@@ -1,9 +1,13 @@
-"""Where the states found are kept: partitions that grow one at a time, so that memory grows smoothly."""
+"""Where the states found are kept: partitions that grow one at a time, so that memory grows smoothly.
+
+A state takes its row and, for a table that is between full and just grown, 5 to 7 bytes of table. Several workers may
+insert at once; while a partition grows, nobody does.
+"""
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -13,18 +17,25 @@ from checker.engines.local import loops
 from checker.kernel.compile import Integers
 from checker.kernel.layout import Words
 
-PARTITION_BITS: Final = 4
+PARTITION_BITS: Final = 7
 LOAD: Final = 0.8
-"""How full a table may be. A state then takes its row and 10 to 14 bytes of table."""
+"""How full a table may be."""
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**2
-SMALL: Final = 1 << 18
-"""Below this many slots a table grows faster: copying it costs less than the call."""
-CHUNK: Final = 18
-"""Rows are kept in chunks of 2**18: for two words 4 MB, which the system backs with huge pages."""
-FIRST_SLOTS: Final = 1 << 9
+SMALL: Final = 1 << 14
+"""Below this many slots a table grows faster: filling it again costs less than the call."""
+BLOCK: Final = 10
+"""Rows are kept in blocks of 2**10, so that partitions share large pieces of memory."""
+AHEAD: Final = 1 / 16
+"""How much more than it has, of its rows, a partition is given room for at once; and how near to its end it grows."""
+FIRST_SLOTS: Final = 1 << 8
 HUGE_PAGE: Final = 1 << 21
-LARGEST_CAPACITY: Final = (1 << 32) - 1
+LARGEST_PIECE: Final = 1 << 26
+LARGEST_COUNT: Final = loops.MARKED - 1
+"""Rows that a partition can have: the number of a row has to fit an entry of the table."""
+
+Each = Callable[[Callable[[int], None], Iterable[int]], None]
+"""Calls a function with each of some numbers, perhaps several at once."""
 
 
 class OutOfMemory(Exception):
@@ -32,24 +43,37 @@ class OutOfMemory(Exception):
 
 
 class Store:
-    """States of `words` words in partitions, found again by their hash. `held` and `peak` are bytes."""
+    """States of `words` words in partitions, found again by their hash. `held` and `peak` are bytes.
+
+    `hashes` is the address of the kernel's function; `workers` says how many may insert at once.
+    """
 
     def __init__(
-        self, words: int, limit: int | None = None, first_slots: int = FIRST_SLOTS, chunk: int = CHUNK
+        self,
+        words: int,
+        hashes: int,
+        limit: int | None = None,
+        workers: int = 1,
+        first_slots: int = FIRST_SLOTS,
+        block: int = BLOCK,
     ) -> None:
         count = 1 << PARTITION_BITS
-        self.words, self.limit, self.chunk = words, limit, chunk
+        self.words, self.limit, self.block = words, limit, block
         self.held = self.peak = 0
         self.shift = np.uint64(64 - PARTITION_BITS)
-        self.partitions = np.zeros((count, 4), dtype=np.uint64)
-        self.chunks = np.zeros((count, 4), dtype=np.uint64)
+        self.partitions = np.zeros((count, loops.COLUMNS), dtype=np.uint64)
+        self.blocks = np.zeros((count, 4), dtype=np.uint64)
+        self._hashes, self._spare = hashes, workers
         self._tables: list[Any] = [None] * count
-        self._rows: list[list[Words]] = [[] for _ in range(count)]
+        self._pieces: list[npt.NDArray[np.uint32]] = []
+        self._free = self._end = 0
+        self._row_room = [0] * count
+        self.account(8 * len(self.blocks) * (loops.COLUMNS + 4))
         for p in range(count):
             # Staggered, so that no two partitions grow at the same moment.
-            slots = int(first_slots * GROWTH ** (p / count))
+            slots = int((first_slots + 2 * workers) * GROWTH ** (p / count))
+            self._more_rows(p, 1)
             self._replace_table(p, slots)
-            self._more_rows(p, min(int(slots * LOAD), 1 << chunk))
 
     @property
     def counts(self) -> Integers:
@@ -67,105 +91,136 @@ class Store:
         self.room_for(size)
         self.held += size
 
-    def grow(self, p: int) -> None:
-        """Make room in a partition for at least one more state."""
-        _, capacity, count, _ = map(int, self.partitions[p])
-        if count >= int(capacity * LOAD):
-            factor = SMALL_GROWTH if capacity < SMALL else GROWTH
-            self._replace_table(p, min(int(capacity * factor) + 1, LARGEST_CAPACITY))
-        if count >= self._row_room(p):
-            self._more_rows(p, count + 1)
-        self._update_room(p)
+    def make_room(self, each: Each | None = None) -> None:
+        """Let every partition grow that is full, or nearly."""
+        counts, room = self.counts, self.partitions[:, loops.ROOM].astype(np.int64)
+        near = np.flatnonzero(counts >= room - (room * AHEAD).astype(np.int64)).tolist()
+        wanted: list[int] = []
+        for p in near:
+            count = int(counts[p])
+            if count + max(1, int(count * AHEAD)) > self._row_room[p] - self._spare:
+                self._more_rows(p, count + max(1 << self.block, int(2 * count * AHEAD)))
+            if count + max(1, int(count * AHEAD)) > self._table_room(p):
+                wanted.append(p)
+        for p in wanted:
+            self._new_table(p)
+        if each is not None:
+            each(self._fill_table, wanted)
+        else:
+            for p in wanted:
+                self._fill_table(p)
+        for p in near:
+            self._update_room(p)
 
-    def view(self, p: int, first: int, last: int) -> Iterator[Words]:
-        """The rows `first..last-1` of a partition, as arrays of the rows that lie together; not copied."""
-        size = 1 << self.chunk
-        for number in range(first >> self.chunk, (last + size - 1) >> self.chunk):
-            base = number << self.chunk
-            part = self._rows[p][number][max(first - base, 0) : min(last - base, size)]
-            if len(part):
-                yield part
+    def rows(self, begin: Integers, end: Integers, largest: int) -> Iterable[Words]:
+        """Copies of the rows `begin[p]..end[p]-1` of each partition, at most `largest` at a time."""
+        at = np.zeros(2, dtype=np.int64)
+        while True:
+            left = int(np.maximum(end - begin, 0).sum())
+            out = np.empty((min(largest, max(left, 1)), self.words), dtype=np.uint64)
+            count = loops.gather(self.blocks, self.block, self.words, begin, end, at, out)
+            if not count:
+                return
+            yield out[:count]
 
     def insert(self, rows: Words, hashes: npt.NDArray[np.uint64]) -> None:
         """Insert some states; for few."""
         slots, done = np.empty(len(rows), dtype=np.uint64), 0
         while True:
             address = np.uint64(rows.ctypes.data)
-            done, full = loops.insert(
+            done = loops.insert(
                 address,
                 self.words,
                 hashes,
                 done,
                 len(rows),
                 self.partitions,
-                self.chunks,
-                self.chunk,
+                self.blocks,
+                self.block,
                 self.shift,
                 slots,
             )
-            if full < 0:
+            if done == len(rows):
                 return
-            self.grow(full)
+            self.make_room()
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
-    def _row_room(self, p: int) -> int:
-        full = len(self._rows[p]) - 1
-        return (full << self.chunk) + len(self._rows[p][-1]) if self._rows[p] else 0
+    def _table_room(self, p: int) -> int:
+        """Rows that the table of a partition has slots for."""
+        return int(int(self.partitions[p, loops.CAPACITY]) * LOAD) - self._spare
 
     def _update_room(self, p: int) -> None:
-        capacity = int(self.partitions[p, loops.CAPACITY])
-        self.partitions[p, loops.ROOM] = min(int(capacity * LOAD), self._row_room(p))
+        self.partitions[p, loops.ROOM] = min(self._table_room(p), self._row_room[p] - self._spare, LARGEST_COUNT)
 
-    def _replace_table(self, p: int, capacity: int) -> None:
-        old, slots = self._tables[p], int(self.partitions[p, loops.CAPACITY])
-        if capacity <= slots:
+    def _new_table(self, p: int) -> None:
+        """A larger table, still empty, in place of the old one, which goes first."""
+        capacity = int(self.partitions[p, loops.CAPACITY])
+        if int(self.partitions[p, loops.COUNT]) + self._spare >= LARGEST_COUNT:
             raise OutOfMemory
-        table = self._allocate(capacity)
-        address = table.ctypes.data
+        factor = SMALL_GROWTH if capacity < SMALL else GROWTH
+        size = 4 * (int(capacity * factor) + 2)
+        old = self._tables[p]
         if old is not None:
-            loops.move(old.ctypes.data, slots, address, capacity)
+            self.room_for(size - old.nbytes)
             self.held -= old.nbytes
-        # One assignment: an interruption leaves the partition whole.
-        self.partitions[p, :2] = address, capacity
+            self._tables[p] = old = None
+        table = self._allocate(size)
+        self.partitions[p, :2] = table.ctypes.data, size // 4
         self._tables[p] = table
 
-    def _more_rows(self, p: int, wanted: int) -> None:
-        """A whole chunk more; while the first one is not whole, it is replaced by one four times as long."""
-        chunks, size = self._rows[p], 1 << self.chunk
-        if chunks and len(chunks[-1]) == size:
-            if len(chunks) == self.chunks.shape[1]:
-                self.chunks = np.concatenate([self.chunks, np.zeros_like(self.chunks)], axis=1)
-            rows = self._allocate(size * self.words).reshape(size, self.words)
-            self.chunks[p, len(chunks)] = rows.ctypes.data
-            chunks.append(rows)
-        else:
-            room = min(max(wanted, 4 * len(chunks[0]) if chunks else 0), size)
-            rows = self._allocate(room * self.words).reshape(room, self.words)
-            if chunks:
-                rows[: len(chunks[0])] = chunks[0]
-                self.held -= chunks[0].nbytes
-            self.chunks[p, 0] = rows.ctypes.data
-            chunks[:] = [rows]
+    def _replace_table(self, p: int, slots: int) -> None:
+        """The first table of a partition."""
+        table = self._allocate(4 * slots)
+        self.partitions[p, :2] = table.ctypes.data, slots
+        self._tables[p] = table
         self._update_room(p)
 
-    def _allocate(self, count: int) -> npt.NDArray[np.uint64]:
-        """Zeros; large ones in huge pages where the system has them."""
-        self.room_for(8 * count)
+    def _fill_table(self, p: int) -> None:
+        address, capacity, count, _ = map(int, self.partitions[p, :4])
+        hashes = np.empty(1 << self.block, dtype=np.uint64)
+        loops.rebuild(
+            self._hashes, address, capacity, self.blocks, self.block, p, count, self.words, self.shift, hashes
+        )
+
+    def _more_rows(self, p: int, wanted: int) -> None:
+        """Blocks until a partition has room for so many rows, and for those that several workers add at once."""
+        size = 8 * self.words << self.block
+        while self._row_room[p] < wanted + self._spare:
+            number = self._row_room[p] >> self.block
+            if number == self.blocks.shape[1]:
+                self.account(self.blocks.nbytes)
+                self.blocks = np.concatenate([self.blocks, np.zeros_like(self.blocks)], axis=1)
+            self.blocks[p, number] = self._block(size)
+            self._row_room[p] += 1 << self.block
+
+    def _block(self, size: int) -> int:
+        """The address of a new block of rows."""
+        if self._free + size > self._end:
+            first = size << PARTITION_BITS
+            piece = self._allocate(max(size, min(LARGEST_PIECE, max(first, self.held // 8))) // size * size)
+            self._pieces.append(piece)
+            self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes
+        self._free += size
+        return self._free - size
+
+    def _allocate(self, size: int) -> npt.NDArray[np.uint32]:
+        """So many bytes of zeros; large ones in huge pages where the system has them."""
+        self.room_for(size)
         try:
-            if 8 * count < HUGE_PAGE:
-                array = np.zeros(count, dtype=np.uint64)
+            if size < HUGE_PAGE:
+                array = np.zeros(size // 4, dtype=np.uint32)
             else:
-                memory = mmap.mmap(-1, 8 * count)
-                if hasattr(mmap, "MADV_HUGEPAGE"):
+                memory = mmap.mmap(-1, size)
+                if hasattr(mmap, "MADV_HUGEPAGE") and size > HUGE_PAGE << 2:
                     memory.madvise(mmap.MADV_HUGEPAGE)
-                array = np.frombuffer(memory, dtype=np.uint64, count=count)
+                array = np.frombuffer(memory, dtype=np.uint32, count=size // 4)
         except (MemoryError, OSError) as error:
             raise OutOfMemory from error
         self.held += array.nbytes
         return array
 
 
-def smallest(words: int) -> int:
+def smallest(words: int, workers: int = 1) -> int:
     """How many bytes a store of no states takes."""
-    return Store(words).peak
+    return Store(words, 0, workers=workers).peak

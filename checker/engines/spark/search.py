@@ -264,11 +264,12 @@ class Search:
                 (verdicts.bounds, answer.bounds),
             ):
                 seen.update({n: level.number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
+        answer.workers = self.spark.cores if self.spark.begun else 1
         answer.extra = {
             "spark_levels": [level.number - 1 for level in self.history if level.by == "spark"],
             "spark": {
                 "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master,
-                "cores": self.spark.cores if self.spark.begun else 1,
+                "cores": answer.workers,
                 "partitions": len(self._owners) - 1 if self._owners else self.cluster.partitions,
                 "threshold": self.cluster.threshold,
                 "versions": self.spark.versions,

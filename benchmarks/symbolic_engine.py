@@ -1,0 +1,91 @@
+"""How long the symbolic engine takes to the published violations, printed as a table. Run it on a quiet machine:
+
+    python benchmarks/symbolic_engine.py [--wide]
+
+Each row is a process of its own. The lengths are those that TLC reports; a wrong one ends the run. `search` is the
+time until the violation is found, all shorter lengths refuted; `trace` until its canonical trace is known. Beside them
+stands the time of the local engine, start and compilation included, and whether its trace is the same. `--wide` adds
+bounds with too many states to enumerate in minutes: the local engine is not asked, the length is only printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+PUBLISHED = (
+    ("truncate-to-hw", "2/2/1/1", "weak-isr", 9),
+    ("truncate-to-hw", "2/2/1/1", "strong-isr", 10),
+    ("truncate-to-hw", "2/2/2/2", "weak-isr", 9),
+    ("truncate-to-hw", "2/2/2/2", "strong-isr", 10),
+    ("kip-101", "2/2/2/2", "weak-isr", 12),
+    ("kip-101", "2/2/2/2", "strong-isr", 12),
+    ("truncate-to-hw", "3/2/2/1", "weak-isr", 9),
+    ("truncate-to-hw", "3/2/2/1", "strong-isr", 9),
+    ("kip-101", "3/2/2/1", "strong-isr", 12),
+    ("kip-279", "3/2/2/1", "strong-isr", 12),
+)
+WIDE = (("truncate-to-hw", "4/4/4/4", "weak-isr"), ("truncate-to-hw", "5/5/5/5", "weak-isr"))
+SEARCH, TRACE = 60.0, 300.0
+"""Seconds that a search and a trace may take on two processors."""
+
+
+def check(model: str, bounds: str, invariant: str, *options: str) -> dict[str, Any]:
+    """One process: the JSON of its report, with the wall seconds of the process added."""
+    settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
+    command = [sys.executable, "-m", "checker.cli", "check", model, *settings, "--invariant", invariant, *options]
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "report.json"
+        begin = time.perf_counter()
+        subprocess.run([*command, "--quiet", "--json", str(written)], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        wall = time.perf_counter() - begin
+        report: dict[str, Any] = json.loads(written.read_text())
+    report["wall"] = wall
+    return report
+
+
+def row(model: str, bounds: str, invariant: str, length: int | None) -> bool:
+    """Prints what one violation takes; whether it is within the limits."""
+    report = check(model, bounds, invariant, "--engine", "symbolic")
+    finding = report["invariants"][invariant]
+    if length is not None and finding.get("length") != length:
+        raise SystemExit(f"{model} {bounds} {invariant}: {finding.get('length')} states instead of {length}")
+    search = report["seconds"]["search"]
+    trace = report["seconds"]["total"] - search - report["seconds"]["trace"]
+    canonical = "canonical" if finding.get("canonical") else "not canonical"
+    local = ""
+    if length is not None:
+        other = check(model, bounds, invariant)
+        same = "same trace" if other["invariants"][invariant]["trace"] == finding["trace"] else "another trace"
+        local = f"{other['wall']:8.1f} s  {same}"
+    states = finding.get("length", "-")
+    print(f"{model:15} {bounds:8} {invariant:11} {states:>6} {search:8.1f} s {trace:8.1f} s  {canonical:13} {local}")
+    return search <= SEARCH and trace <= TRACE
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--wide", action="store_true", help="also bounds that are too wide to enumerate")
+    arguments = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+    titles = ("model", "bounds", "invariant", "states", "search", "trace", "", "local")
+    print("{:15} {:8} {:11} {:>6} {:>10} {:>10}  {:13} {:>10}".format(*titles))
+    good = [row(*target) for target in PUBLISHED]
+    for target in WIDE if arguments.wide else ():
+        row(*target, None)
+    print(f"at most {SEARCH:g} s to the violation and {TRACE:g} s to the trace: {'yes' if all(good) else 'NO'}")
+    raise SystemExit(not all(good))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""`isrcheck crosscheck`: compares counts and verdicts with Spin and Rumur."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.failures import Failure
+from checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from checker.cli.output import require_writable, write_json
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.exports.crosscheck import Found
+    from checker.results import Result
+
+
+@click.command("crosscheck", short_help="Compares counts and verdicts with Spin and Rumur.")
+@click.argument("model")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: those installed.")
+@click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a tool after so many seconds a step.")
+@click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="What a tool may take.")
+def command(
+    model: str,
+    settings: dict[str, str],
+    invariants: tuple[str, ...],
+    tools: tuple[str, ...],
+    json: str | None,
+    max_seconds: float | None,
+    max_memory: int,
+) -> None:
+    """Explores MODEL wholly, here and with other model checkers, and compares distinct and generated states.
+
+    The other tools are given the model as `isrcheck export` writes it, so they check the engine, not the model's
+    description. Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
+    """
+    require_writable(json)
+    chosen = _tools(tools)
+    ours = _ours(model, settings, invariants)
+    found = _theirs(model, settings, invariants, chosen, max_seconds, max_memory)
+    _tell(ours, found)
+    agree = all(_same(ours, each) for each in found)
+    if json is not None:
+        write_json(json, _data(ours, found, agree))
+    raise click.exceptions.Exit(Exit.HOLDS if agree else Exit.DIFFERENCE)
+
+
+def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
+    from checker.exports.crosscheck import installed
+
+    there = installed()
+    missing = [tool for tool in asked if tool not in there] if asked else [] if there else ["spin or rumur"]
+    if missing:
+        raise Failure(
+            f"{', '.join(missing)} cannot be run here; install it and a C compiler (apt install spin rumur gcc)",
+            Exit.OUTPUT,
+        )
+    return asked or there
+
+
+def _ours(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> Result:
+    from checker.checking import check
+    from checker.library import load_model_class
+
+    loaded = load_model_class(model)
+    values = settings_of(loaded.cls, loaded.name, settings)
+    result = check(loaded, values, invariants=invariants or None, keep_going=True)
+    if result.exit_code not in (Exit.HOLDS, Exit.VIOLATED):
+        raise Failure(f"the search here did not finish: {result.reason}", result.exit_code)
+    return result
+
+
+def _theirs(
+    model: str,
+    settings: dict[str, str],
+    invariants: tuple[str, ...],
+    tools: tuple[str, ...],
+    seconds: float | None,
+    memory: int,
+) -> list[Found]:
+    from checker.cli.export import traced
+    from checker.exports.crosscheck import TOOLS, ToolFailed
+
+    system, found = traced(model, settings, invariants), []
+    for tool in tools:
+        with tempfile.TemporaryDirectory(prefix="isrcheck-") as folder:
+            try:
+                found.append(TOOLS[tool](system, Path(folder), seconds, memory))
+            except ToolFailed as error:
+                raise Failure(str(error), Exit.OUTPUT) from None
+    return found
+
+
+def _same(ours: Result, theirs: Found) -> bool:
+    counts = (theirs.distinct, theirs.generated) == (ours.distinct, ours.generated_total)
+    return counts and theirs.violated == (ours.verdict == "violated")
+
+
+def _tell(ours: Result, found: list[Found]) -> None:
+    from checker.reports.layout import columns
+
+    verdict = {True: "violated", False: "holds"}
+    rows = [("", "distinct", "generated", "invariants", "")]
+    rows += [("isrcheck", f"{ours.distinct:,}", f"{ours.generated_total:,}", ours.verdict, "")]
+    for f in found:
+        agrees = "agrees" if _same(ours, f) else "DIFFERS"
+        rows.append((f"{f.tool} {f.version}", f"{f.distinct:,}", f"{f.generated:,}", verdict[f.violated], agrees))
+    click.echo("\n".join(columns(rows, indent="")))
+
+
+def _data(ours: Result, found: list[Found], agree: bool) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "model": ours.model,
+        "settings": ours.settings,
+        "agree": agree,
+        "isrcheck": {
+            "distinct": ours.distinct,
+            "generated": ours.generated_total,
+            "violated": ours.verdict == "violated",
+        },
+        "tools": [
+            {
+                "tool": f.tool,
+                "version": f.version,
+                "distinct": f.distinct,
+                "generated": f.generated,
+                "violated": f.violated,
+            }
+            for f in found
+        ],
+    }

@@ -1,0 +1,156 @@
+"""`isrcheck prove`: an invariant holds in every reachable state, by induction and not by looking at them all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.failures import Failure, failure_of
+from checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import FORMAT, Exit
+
+if TYPE_CHECKING:
+    from checker.library import LoadedModel
+    from checker.proofs.lemmas import Attempt
+    from checker.proofs.results import ProofResult
+    from model.language.proofs import Proof
+
+
+@click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
+@click.argument("model")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove just these; may be repeated.")
+@click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
+@click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")
+@click.option("--unbounded", is_flag=True, help="Take every bound away; brokers stay as many as the settings say.")
+@click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
+@click.option("--houdini", is_flag=True, help="Drop lemmas that are not kept, until the rest is inductive.")
+@click.option("--mutants", is_flag=True, help="Try the proof on models that lack what it needs: none may be proved.")
+@click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - is standard output.")
+@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before the solver takes more: 512MB, 2GiB.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
+    """Proves invariants of MODEL: they hold at the start, and every step keeps them.
+
+    Without --proof and --k the proof that ships beside the model is tried, if it is about these invariants; else plain
+    induction. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
+    limit, 150 unknown names.
+    """
+    about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
+    try:
+        require_writable(json_path)
+        result = _prove(model, settings, **options)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is not None and json_path is not None and failure.code != Exit.OUTPUT:
+            write_json(json_path, {**about, "reason": failure.message, "exit_code": failure.code})
+        raise
+    _deliver(result, json_path, options["every"], options["quiet"])
+
+
+def _prove(
+    model: str,
+    settings: dict[str, str],
+    invariants: tuple[str, ...],
+    k: int | None,
+    proof: str | None,
+    unbounded: bool,
+    redundant: bool,
+    houdini: bool,
+    mutants: bool,
+    certificate: str | None,
+    max_memory: int | None,
+    max_seconds: float | None,
+    every: bool,
+    quiet: bool,
+) -> ProofResult:
+    from checker.cli.progress import Watcher
+    from checker.exploration import Limits
+    from checker.library import blaming, load_model_class
+
+    loaded = load_model_class(model)
+    values = settings_of(loaded.cls, loaded.name, settings)
+    limits = Limits(None, max_seconds, max_memory)
+    _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
+                                 "--mutants": mutants, "--certificate": certificate})  # fmt: skip
+    chosen = None if k is not None else _proof(loaded, proof, invariants)
+    if certificate is not None and Path(certificate).exists():
+        raise Failure(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
+    with blaming(loaded.origin), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
+        if chosen is None:
+            if unbounded or redundant or houdini or mutants or certificate:
+                raise Failure(
+                    f"no proof ships beside {loaded.name} for these invariants; name one: --proof", Exit.UNKNOWN
+                )
+            from checker.proofs.induction import induction
+
+            return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)
+        from checker.proofs.lemmas import Attempt, by_lemmas
+
+        form = "unbounded" if unbounded else "bit-vectors"
+        attempt = Attempt(loaded, values, chosen, invariants or None, form, redundant, houdini)  # type: ignore[arg-type]
+        result = by_lemmas(attempt, limits, watcher.stage)
+        if mutants and result.verdict == "proved":
+            from checker.proofs.mutants import try_mutants
+
+            try_mutants(attempt, result, limits, watcher.stage)
+        if certificate is not None:
+            _certify(certificate, model, attempt, proof, result)
+        return result
+
+
+def _require_sensible(k: int | None, proof: str | None, others: dict[str, Any]) -> None:
+    if k is None:
+        return
+    if k < 1:
+        raise Failure(f"--k {k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
+    given = [name for name, value in {"--proof": proof, **others}.items() if value]
+    if given:
+        raise click.UsageError(f"--k is plain induction, without lemmas; take {', '.join(given)} away")
+
+
+def _proof(loaded: LoadedModel, spec: str | None, invariants: tuple[str, ...]) -> type[Proof] | None:
+    """The proof that is named, or the one beside the model if it is about these invariants."""
+    from checker.proofs.library import beside, load
+
+    if spec is not None:
+        return load(spec)
+    found = beside(loaded.name) if loaded.origin is None else None
+    return found if found is not None and set(invariants) <= found.statements("target").keys() else None
+
+
+def _file(spec: str | None) -> Path | None:
+    """The user's file that a proof comes from."""
+    path = (spec or "").partition(":")[0]
+    return Path(path) if path.endswith(".py") else None
+
+
+def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, result: ProofResult) -> None:
+    from checker.proofs.certificates import write
+
+    if result.verdict != "proved":
+        click.echo(f"isrcheck: nothing is proved; {folder} is not written", err=True)
+        return
+    write(Path(folder), model, proof, attempt, result)
+
+
+def _deliver(result: ProofResult, json_path: str | None, every: bool, quiet: bool) -> None:
+    from checker.reports.layout import Ink
+    from checker.reports.proof import report, verdict_line
+
+    stream = sys.stderr if json_path == STDOUT else sys.stdout
+    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    ink = Ink(colour)
+    text = verdict_line(result, ink) + "\n" if quiet else report(result, ink, every)
+    click.echo(text, nl=False, err=json_path == STDOUT, color=colour)
+    if json_path is not None:
+        write_json(json_path, result.to_json())
+    raise click.exceptions.Exit(result.exit_code)

@@ -1,0 +1,92 @@
+"""`isrcheck verify-proof`: a certificate, checked by solvers that had no part in writing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.failures import Failure, failure_of
+from checker.cli.options import seconds_of, size_of
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.proofs.certificates import Verified
+
+
+@click.command("verify-proof", short_help="Checks a certificate that `prove` wrote.")
+@click.argument("folder")
+@click.option("--model", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
+@click.option("--proof", metavar="SPEC", help="The proof, if it is not a shipped one: my_proof.py.")
+@click.option("--patience", type=seconds_of, default="20", help="Seconds that cvc5 gets for each obligation.")
+@click.option("--z3-only", is_flag=True, help="Ask z3 alone: cvc5 takes long over large certificates.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more: 512MB, 2GiB.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
+    """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 where it can.
+
+    Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, or z3 does not know), 150 a folder that is no
+    certificate, or not that of its model and proof.
+    """
+    try:
+        require_writable(json_path)
+        found = _verify(folder, quiet, **options)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is not None and json_path is not None and failure.code != Exit.OUTPUT:
+            about = {"format": 1, "verify_proof": folder, "accepted": False, "reason": failure.message}
+            write_json(json_path, {**about, "exit_code": failure.code})
+        raise
+    code = Exit.HOLDS if found.accepted else Exit.DIFFERENCE
+    click.echo(_text(found, quiet), err=json_path == STDOUT)
+    if json_path is not None:
+        write_json(json_path, {**found.to_json(), "exit_code": code})
+    raise click.exceptions.Exit(code)
+
+
+def _verify(
+    folder: str,
+    quiet: bool,
+    model: str | None,
+    proof: str | None,
+    patience: float,
+    z3_only: bool,
+    max_memory: int | None,
+    max_seconds: float | None,
+) -> Verified:
+    from checker.cli.progress import Watcher
+    from checker.engines.symbolic.solving import GaveUp
+    from checker.exploration import Limits
+    from checker.proofs.certificates import verify
+    from checker.traces.files import DamagedFile
+
+    try:
+        with Watcher(quiet=quiet) as watcher:
+            limits = Limits(None, max_seconds, max_memory)
+            return verify(Path(folder), model, proof, limits, patience, not z3_only, watcher.stage)
+    except DamagedFile as error:
+        raise Failure(f"{folder}: {error}", Exit.UNKNOWN) from None
+    except GaveUp as gave_up:
+        if gave_up.stop == "interrupt":
+            raise KeyboardInterrupt from None
+        limit = {"time": "--max-seconds", "memory": "--max-memory"}.get(gave_up.stop, "a limit")
+        raise Failure(f"{folder}: not checked to the end ({limit})", Exit.LIMIT) from None
+
+
+def _text(found: Verified, quiet: bool) -> str:
+    names = ", ".join(found.manifest["targets"])
+    solvers = ", ".join(
+        f"{solver} {found.versions[solver]} refutes {n} of {found.obligations}" for solver, n in found.refuted.items()
+    )
+    verdict = "ACCEPTED" if found.accepted else "REJECTED"
+    lines = [f"{verdict}  {found.manifest['model']}: {names}; {solvers}"]
+    if not quiet:
+        for words, kinds in (("is satisfiable for", found.satisfiable), ("is not decided by", found.undecided)):
+            lines += [f"  {name} {words} {solver}" for solver, files in kinds.items() for name in files]
+        if "cvc5" not in found.versions:
+            lines.append("  cvc5 was not asked: it is not installed (pip install cvc5), or --z3-only")
+    return "\n".join(lines)

@@ -1,0 +1,166 @@
+"""The canonical path of a given length, asked of z3: a first path is improved until no better one exists.
+
+The contract of `checker/traces/canonical.py` in other words: of the paths from the least initial state, those with the
+fewest changes of actor, and of these the one whose labels come first. Changes are counted in
+unary; labels are fixed from the front, each by asking for a lesser one until there is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import z3
+
+from checker.engines.symbolic import symmetry
+from checker.engines.symbolic.reductions import MentionOrder
+from checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from checker.engines.symbolic.terms import Term
+from checker.engines.symbolic.unrolling import STUCK, Link, Template, Unrolling
+from checker.exploration import Limits, Path
+
+PATIENCE: Final = 300.0
+"""Seconds for one canonical path; then the best one so far is shown, and not called canonical."""
+
+
+@dataclass
+class SymbolicPaths:
+    """What a search has found: a path for each question and level, and what is refuted at each level.
+
+    `left` gives the seconds left to the whole run, None without a limit. `any` are states with an error that need not
+    be the least.
+    """
+
+    template: Template
+    classes: list[list[int]]
+    left: Callable[[], float | None]
+    witnesses: dict[tuple[str | tuple[int, ...], int], Path] = field(default_factory=dict)
+    refuted: dict[int, list[str]] = field(default_factory=dict)
+    any: set[tuple[int, ...]] = field(default_factory=set)
+
+    def to_violation(self, invariant: str, length: int) -> Path:
+        return self._canonical(invariant, length, self.classes)
+
+    def to_deadlock(self, length: int) -> Path:
+        return self._canonical(STUCK, length, self.classes)
+
+    def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        if leaves in self.any:
+            return self.witnesses[leaves, length]
+        # One state is not alike to others: all paths to it are needed.
+        return self._canonical(leaves, length, [])
+
+    def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
+        """All paths of a length, without what was refuted on the way."""
+        unrolling, solver = Unrolling(self.template, f"p{length}s"), Solver(watch)
+        for level in range(1, length + 1):
+            solver.add(unrolling.extend())
+            for question in self.refuted.get(level, ()) if level < length else ():
+                solver.add([z3.Not(unrolling.asked(level, question))])
+        return unrolling, solver
+
+    def _canonical(self, target: str | tuple[int, ...], length: int, classes: list[list[int]]) -> Path:
+        left = self.left()
+        limits = Limits(seconds=PATIENCE if left is None else min(left, PATIENCE))
+        best = self.witnesses[target, length]
+        walk = None
+        try:
+            with Watch(limits) as watch:
+                unrolling, solver = self.of_length(length, watch)
+                solver.add([self._at_the_end(unrolling, target)])
+                walk = LeastPath(unrolling, solver, best, classes)
+                walk.improve()
+        except (GaveUp, KeyboardInterrupt):
+            return replace(walk.best if walk else best, canonical=False)
+        return replace(walk.best, canonical=True)
+
+    def _at_the_end(self, unrolling: Unrolling, target: str | tuple[int, ...]) -> Term:
+        level = len(unrolling.states)
+        if isinstance(target, str):
+            return unrolling.asked(level, target)
+        template = self.template
+        return z3.And(template.terms.equal(template.system.leaves, unrolling.states[-1], target))
+
+
+class LeastPath:
+    """Makes a path lesser and lesser, on an unrolling whose solver says where it must lead."""
+
+    def __init__(self, unrolling: Unrolling, solver: Solver, first: Path, classes: list[list[int]]) -> None:
+        self.unrolling, self.solver, self.best, self.classes = unrolling, solver, first, classes
+        self.system = unrolling.system
+        self.actors = [t.actor for t in self.system.transitions]
+
+    def improve(self) -> None:
+        """Until `best` is canonical."""
+        self._least_start()
+        if len(self.unrolling.links) == 0:
+            return
+        self._order_of_mention()
+        self._fewest_changes()
+        for step, link in enumerate(self.unrolling.links):
+            while self._better(link.below(self.best.instances[step])):
+                pass
+            self.solver.add([link.taken[self.best.instances[step]]])
+
+    def _better(self, *wanted: Term) -> bool:
+        """Whether there is a path with what is wanted; then it is the best."""
+        if any(z3.is_false(term) for term in wanted) or not self.solver.satisfiable(*wanted):
+            return False
+        model, length = self.solver.model(), len(self.unrolling.states)
+        self.best = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, length))
+        return True
+
+    def _least_start(self) -> None:
+        position, starts = self.system.initial.index, self.unrolling.starts
+        while (here := position(self.best.start)) and self._better(z3.Or(starts[:here])):
+            pass
+        self.solver.add([starts[here]])
+
+    def _order_of_mention(self) -> None:
+        """The least path mentions interchangeable brokers in order, where exchanging them keeps the initial state."""
+        kept = [c for c in self.classes if symmetry.keeps(self.system, self.best.start, c)]
+        order = MentionOrder(self.system, kept)
+        for steps in range(1, len(self.unrolling.links) + 1):
+            self.solver.add(order.constraints(self.unrolling, steps))
+
+    # --- changes of actor -------------------------------------------------------------------------------------------
+
+    def _fewest_changes(self) -> None:
+        at_least = self._counted_changes()
+        while self._better(z3.Not(at_least[self._changes()])):
+            pass
+        if self._changes() < len(at_least) - 1:
+            self.solver.add([z3.Not(at_least[self._changes() + 1])])
+
+    def _changes(self) -> int:
+        return sum(self.actors[a] != self.actors[b] for a, b in itertools.pairwise(self.best.instances))
+
+    def _counted_changes(self) -> list[Term]:
+        """`at_least[n]` is true on paths with n changes of actor or more."""
+        before: list[Term] = [z3.BoolVal(True)]
+        for step, (one, other) in enumerate(itertools.pairwise(self.unrolling.links)):
+            change = z3.Not(z3.Or([z3.And(x, y) for x, y in zip(self._acting(one), self._acting(other), strict=True)]))
+            now = [before[0], *(z3.Bool(f"{self.unrolling.name}!changes!{step}!{n}") for n in range(1, step + 2))]
+            for n in range(1, len(now)):
+                self.solver.add([z3.Implies(before[n], now[n])] if n < len(before) else [])
+                self.solver.add([z3.Implies(z3.And(before[n - 1], change), now[n])])
+            before = now
+        return before
+
+    def _acting(self, link: Link) -> list[Term]:
+        """For each actor whether it acts in a step."""
+        return [link.any(i for i, actor in enumerate(self.actors) if actor == acting) for acting in self.system.actors]
+
+
+def least_state(unrolling: Unrolling, solver: Solver, first: tuple[int, ...]) -> tuple[int, ...]:
+    """The least last state of the paths that a solver allows, of which `first` is one."""
+    template, best = unrolling.template, first
+    for position, leaf in enumerate(template.system.leaves):
+        term = unrolling.states[-1][position]
+        while best[position] > leaf.low and solver.satisfiable(template.terms.below(leaf, term, best[position])):
+            best = unrolling.state(solver.model(), len(unrolling.states))
+        if leaf.low < leaf.high:
+            solver.add([term == template.terms.constant(leaf.kind, best[position], (leaf.low, leaf.high))])
+    return best

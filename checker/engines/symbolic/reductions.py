@@ -1,0 +1,110 @@
+"""Fewer paths to look at: those that are least among paths which are alike.
+
+Paths are *alike* if exchanging interchangeable brokers, or changing the order of neighbouring independent instances,
+makes one of the other; both keep the length, and what holds at the end. Of all paths that are alike the one whose
+instances come first, compared one after the other in the order of labels, has two properties, and only paths that have
+them are kept:
+
+* A broker is mentioned only after the lesser ones of its class. (Else exchange it with such a one that is not mentioned
+  so far: nothing changes before the label, and the label becomes lesser.)
+* Of two neighbouring independent instances the lesser comes first. (Else change their order.)
+
+Since the least path has both, they may be asked for together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import z3
+
+from checker.engines.symbolic.symmetry import mentions
+from checker.engines.symbolic.terms import Term
+from checker.engines.symbolic.unrolling import Unrolling
+from model.language.expressions import Expression, Leaf, topological
+from model.language.system import Transition, TransitionSystem
+
+MOST_INSTANCES: Final = 400
+"""Pairs of independent instances are many: a system with more instances goes without their order."""
+
+
+class MentionOrder:
+    """A broker is mentioned only after the lesser ones of its class."""
+
+    def __init__(self, system: TransitionSystem, classes: list[list[int]]) -> None:
+        self._mentions = [_flat(mentions(t.label) or []) for t in system.transitions]
+        self._class = {broker: of for of in classes for broker in of}
+        self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
+
+    def _lesser(self, brokers: list[int]) -> Iterator[int]:
+        """The brokers that must have been mentioned before a label with these, in this order."""
+        for i, broker in enumerate(brokers):
+            yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
+
+    def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
+        """Of a step of an unrolling, the first one being 1; to be asked for one after the other."""
+        link = unrolling.links[number - 1]
+        clauses = []
+        for instance, needed in enumerate(self._before):
+            for broker in needed:
+                known = self._known(unrolling, broker, number)
+                clauses.append(z3.Implies(link.taken[instance], known))
+        for broker in self._class:
+            mentioning = link.any(i for i, brokers in enumerate(self._mentions) if broker in brokers)
+            known = self._known(unrolling, broker, number)
+            clauses.append(self._known(unrolling, broker, number + 1) == z3.Or(known, mentioning))
+        return clauses
+
+    def _known(self, unrolling: Unrolling, broker: int, step: int) -> Term:
+        """That a broker is mentioned before a step."""
+        return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker}")
+
+
+def _flat(groups: list[list[int]]) -> list[int]:
+    """Brokers in the order in which they are mentioned first; those of a set from the least one on."""
+    return list(dict.fromkeys(broker for group in groups for broker in group))
+
+
+class IndependenceOrder:
+    """Of two neighbouring independent instances the lesser comes first.
+
+    Instances are independent if neither writes what the other reads or writes. Where states are constrained, the state
+    between the two may be outside in one order and inside in the other: then there is no such order.
+    """
+
+    def __init__(self, system: TransitionSystem) -> None:
+        touches = [_touches(t) for t in system.transitions]
+        usable = not system.constraints and len(touches) <= MOST_INSTANCES
+        self._greater = [
+            [j for j in range(i + 1, len(touches)) if usable and _independent(touches[i], touches[j])]
+            for i in range(len(touches))
+        ]
+
+    def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
+        """Of a step of an unrolling and the one before."""
+        if number < 2:
+            return []
+        before, after = unrolling.links[number - 2 : number]
+        return [
+            z3.Or(z3.Not(after.taken[i]), z3.Not(before.any(greater)))
+            for i, greater in enumerate(self._greater)
+            if greater
+        ]
+
+
+@dataclass(frozen=True)
+class _Touched:
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+
+def _touches(transition: Transition) -> _Touched:
+    roots: list[Expression] = [transition.guard, transition.failure, *transition.updates.values()]
+    reads = {node.value.index for node in topological(roots) if isinstance(node.value, Leaf)}
+    return _Touched(frozenset(reads), frozenset(transition.updates))
+
+
+def _independent(a: _Touched, b: _Touched) -> bool:
+    return not (a.writes & (b.reads | b.writes) or b.writes & a.reads)

@@ -1,0 +1,186 @@
+"""Bounded model checking: is there a path of one state, of two, of three, ... at whose end something is wrong?
+
+Levels are those of a breadth-first search: what is refuted for every shorter path is first met at this level. So the
+first violation has the same length; but no state is counted, and nothing is known beyond the last level.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import z3
+
+from checker.engines.symbolic import symmetry
+from checker.engines.symbolic.paths import SymbolicPaths, least_state
+from checker.engines.symbolic.reductions import IndependenceOrder, MentionOrder
+from checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, STUCK, Template, Unrolling
+from checker.exploration import Exploration, Limits, Path, Progress, Report, Stop
+from model.language.expressions import evaluate
+from model.language.system import TransitionSystem
+
+
+class _Stopped(Exception):
+    def __init__(self, reason: Stop) -> None:
+        self.reason: Stop = reason
+
+
+def search(
+    system: TransitionSystem, *, keep_going: bool, deadlock: bool, limits: Limits, report: Report | None
+) -> tuple[Exploration, SymbolicPaths]:
+    """Looks for violations, deadlocks and errors at ever deeper levels, until a limit is reached."""
+    with Watch(limits) as watch:
+        run = Search(system, watch, report, keep_going, deadlock)
+        found = run.explore()
+        found.seconds = {"search": watch.seconds}
+    return found, run.paths
+
+
+class Search:
+    """A search with one solver, which learns from level to level."""
+
+    def __init__(
+        self, system: TransitionSystem, watch: Watch, report: Report | None, keep_going: bool, deadlock: bool
+    ) -> None:
+        self.system, self.watch, self.report = system, watch, report
+        self.keep_going, self.deadlock = keep_going, deadlock
+        self.open = [p.name for p in system.invariants]
+        self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
+        self.template = Template(system)
+        self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
+        # The last state of a path at whose end something is wrong, and its level.
+        self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
+
+    def explore(self) -> Exploration:
+        try:
+            self._levels()
+        except _Stopped as stopped:
+            self.found.stopped = stopped.reason
+        except GaveUp as gave_up:
+            self.found.stopped, self.found.why = gave_up.stop, gave_up.why
+        except KeyboardInterrupt:
+            self.found.stopped = "interrupt"
+        if self.found.stopped not in ("violation", "error", "depth"):
+            self._keep_what_is_wrong()
+        return self.found
+
+    def _levels(self) -> None:
+        self.paths.classes = symmetry.classes(self.system, self.watch)
+        self.unrolling, self.solver = Unrolling(self.template), Solver(self.watch)
+        self._orders = (MentionOrder(self.system, self.paths.classes), IndependenceOrder(self.system))
+        level = 0
+        while True:
+            if self.watch.limits.depth is not None and level >= self.watch.limits.depth:
+                raise _Stopped("depth")
+            level += 1
+            self._tell(level)
+            self._extend(level)
+            if self._clean(level):
+                self.found.unrolled = level, level
+                continue
+            self._states(level)
+            self._steps(level)
+
+    def _tell(self, level: int) -> None:
+        if self.report is not None:
+            self.report(Progress(level, None, None, None, None, self.watch.memory, self.watch.seconds))
+
+    def _extend(self, level: int) -> None:
+        self.solver.add(self.unrolling.extend())
+        if level > 1:
+            for order in self._orders:
+                self.solver.add(order.constraints(self.unrolling, level - 1))
+
+    # --- one level --------------------------------------------------------------------------------------------------
+
+    def _clean(self, level: int) -> bool:
+        """Whether nothing at all is wrong at a level: one question, which is the only one at nearly every level."""
+        questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
+        wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
+        anything = z3.Bool(f"wrong!{level}")
+        self.solver.add([anything == z3.Or(wrong)])
+        if self.solver.satisfiable(anything):
+            model = self.solver.model()
+            for question, term in zip(questions, wrong, strict=True):
+                if z3.is_true(model.eval(term, model_completion=True)):
+                    self._keep(question, level, model)
+            return False
+        self.solver.add([z3.Not(anything)])
+        self.paths.refuted[level] = questions
+        return True
+
+    def _states(self, level: int) -> None:
+        """What is wrong with the states of a level, which is not clean."""
+        self.open = [name for name in self.open if not self._met(name, level)]
+        meaningless = self._met(MEANINGLESS, level)
+        self.found.unrolled = level, level - 1
+        if meaningless:
+            self._fail(MEANINGLESS, level, self._least(MEANINGLESS, level))
+        if self.found.violated and not self.keep_going:
+            raise _Stopped("violation")
+
+    def _steps(self, level: int) -> None:
+        """What is wrong with the steps from the states of a level."""
+        if self._met(FAILING, level):
+            self._fail(FAILING, level, self._least(FAILING, level))
+        if self.deadlock and self._met(STUCK, level):
+            self.found.deadlock = self.found.deadlock or level
+            if not self.keep_going:
+                raise _Stopped("violation")
+        self.found.unrolled = level, level
+
+    def _met(self, question: str, level: int) -> bool:
+        """Whether something is wrong at the end of some path; the path is kept."""
+        if (question, level) not in self.paths.witnesses:
+            if not self.solver.satisfiable(self.unrolling.asked(level, question)):
+                self.paths.refuted.setdefault(level, []).append(question)
+                return False
+            self._keep(question, level, self.solver.model())
+        return True
+
+    def _keep(self, question: str, level: int, model: z3.ModelRef) -> None:
+        """Keeps a path at whose end something is wrong."""
+        path = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, level), canonical=False)
+        self.paths.witnesses[question, level] = path
+        self._ends[question] = level, self.unrolling.state(model, level)
+        if question in self.open:
+            self.found.violated[question] = level
+
+    def _fail(self, question: str, level: int, leaves: tuple[int, ...]) -> NoReturn:
+        """Ends the search with an error in a state."""
+        failures = evaluate([t.failure for t in self.system.transitions], leaves)
+        self.found.error = level, leaves, failures.index(1) if question == FAILING else None
+        raise _Stopped("error")
+
+    def _least(self, question: str, level: int) -> tuple[int, ...]:
+        """The least state of a level in which something is wrong, with a path to it; any such one where z3 gives up."""
+        _, leaves = self._ends[question]
+        try:
+            unrolling, solver = self.paths.of_length(level, self.watch)
+            solver.add([unrolling.asked(level, question)])
+            leaves = least_state(unrolling, solver, leaves)
+            assert solver.satisfiable()
+            model = solver.model()
+        except (GaveUp, KeyboardInterrupt):
+            return self._any(question)
+        path = Path(unrolling.state(model, 1), unrolling.instances(model, level), canonical=False)
+        self.paths.witnesses[leaves, level] = path
+        return leaves
+
+    def _any(self, question: str) -> tuple[int, ...]:
+        """A state in which something is wrong, which need not be the least."""
+        level, leaves = self._ends[question]
+        self.paths.witnesses[leaves, level] = self.paths.witnesses[question, level]
+        self.paths.any.add(leaves)
+        return leaves
+
+    def _keep_what_is_wrong(self) -> None:
+        """What the last level showed before the search gave up: an error or a deadlock, perhaps not the least one."""
+        try:
+            for question in (MEANINGLESS, FAILING):
+                if question in self._ends:
+                    self._fail(question, self._ends[question][0], self._any(question))
+        except _Stopped as stopped:
+            self.found.stopped = stopped.reason
+        if STUCK in self._ends:
+            self.found.deadlock = self.found.deadlock or self._ends[STUCK][0]

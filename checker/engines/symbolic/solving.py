@@ -1,0 +1,140 @@
+"""A solver that gives up when a limit is reached, and says why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final
+
+import psutil
+import z3
+
+from checker.engines.symbolic.terms import Term
+from checker.exploration import Limits, Stop
+
+LOOK: Final = 0.05
+"""Seconds between two looks at the limits."""
+
+
+class GaveUp(Exception):
+    """A question was not answered: a limit, an interruption, or z3 does not know."""
+
+    def __init__(self, stop: Stop, why: str | None = None) -> None:
+        super().__init__(why or stop)
+        self.stop: Stop = stop
+        self.why = why
+
+
+class Watch:
+    """Interrupts z3 when time is up or memory is short; used with `with`, looks on in a thread."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.reached: Stop | None = None
+        self.began = time.perf_counter()
+        self._until = None if limits.seconds is None else self.began + limits.seconds
+        self._process = psutil.Process()
+        self._running: z3.Solver | None = None
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look_on, name="limits of z3", daemon=True)
+
+    @property
+    def seconds(self) -> float:
+        """Since the watch began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until time is up; None without a limit."""
+        return None if self._until is None else max(0.0, self._until - time.perf_counter())
+
+    @property
+    def memory(self) -> int:
+        """Bytes in use."""
+        return int(self._process.memory_info().rss)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Raises `GaveUp` where a limit is reached."""
+        if self._until is not None and time.perf_counter() >= self._until:
+            self.reached = "time"
+        elif self.limits.memory is not None and self.memory > self.limits.memory:
+            self.reached = "memory"
+        if self.reached is not None:
+            raise GaveUp(self.reached)
+
+    @contextmanager
+    def while_running(self, solver: z3.Solver) -> Iterator[None]:
+        """A solver that is interrupted when a limit is reached; an interruption at another time would stay in z3."""
+        with self._lock:
+            self._running = solver
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running = None
+
+    def _look_on(self) -> None:
+        while not self._done.wait(LOOK):
+            try:
+                self.look()
+            except GaveUp:
+                with self._lock:
+                    if self._running is not None:
+                        self._running.interrupt()
+
+
+class Solver:
+    """z3 for bit-vectors, incremental; `patience` limits a single question, in seconds."""
+
+    def __init__(self, watch: Watch, patience: float | None = None) -> None:
+        self.watch = watch
+        self._solver = z3.SolverFor("QF_BV")
+        if patience is not None:
+            self._solver.set("timeout", int(1000 * patience))
+
+    def add(self, about: Sequence[Term]) -> None:
+        self.watch.look()
+        self._solver.add(about)
+
+    def satisfiable(self, *assumed: Term) -> bool:
+        """Whether there is a model of what was added and of what is assumed; `GaveUp` where that stays open."""
+        self.watch.look()
+        try:
+            with self.watch.while_running(self._solver):
+                answer = self._solver.check(*assumed)
+            why = self._solver.reason_unknown() if answer == z3.unknown else ""
+        except (z3.Z3Exception, MemoryError) as error:
+            answer, why = z3.unknown, _words(error)
+        if answer == z3.unknown:
+            self.watch.look()
+            if "memory" in why:
+                raise GaveUp("memory")
+            # z3 catches the signal of an interruption itself while it works.
+            raise GaveUp("interrupt") if "interrupt" in why or "cancel" in why else GaveUp("unknown", why)
+        return bool(answer == z3.sat)
+
+    def model(self) -> z3.ModelRef:
+        """The model of the last satisfiable question."""
+        return self._solver.model()
+
+
+def _words(error: Exception) -> str:
+    """What an exception of z3 says."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    value = getattr(error, "value", error)
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,175 @@
+"""Paths of a transition system as constraints: one state after the other, linked by the instance that is taken.
+
+A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and means something, what
+each leaf becomes (instances that give a leaf the same expression are grouped), and that a leaf keeps its value where no
+instance that writes it is taken. It is written once, between two states of a template; a step further on is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import z3
+
+from checker.engines.symbolic.terms import State, Term, Terms
+from checker.kernel.verdicts import FAILED, OUTSIDE, verdicts
+from model.language.expressions import Expression, and_, not_, or_
+from model.language.system import Transition, TransitionSystem
+
+MEANINGLESS = "a predicate has no meaning"
+FAILING = "an instance has no meaning"
+STUCK = "no instance is enabled"
+
+
+def enabled(transition: Transition) -> Expression:
+    """Where an instance can happen: a failing one is not enabled."""
+    return and_(transition.guard, not_(transition.failure))
+
+
+@dataclass(frozen=True)
+class Link:
+    """The constants of one step: `taken[i]` says that instance i is taken, `upto[i]` that one of 0..i is."""
+
+    taken: tuple[Term, ...]
+    upto: tuple[Term, ...]
+
+    @staticmethod
+    def fresh(count: int, name: str) -> Link:
+        taken = tuple(z3.Bool(f"{name}!take!{i}") for i in range(count))
+        return Link(taken, tuple(z3.Bool(f"{name}!upto!{i}") for i in range(count)))
+
+    def below(self, instance: int) -> Term:
+        """That an instance before this one is taken."""
+        return self.upto[instance - 1] if instance else z3.BoolVal(False)
+
+    def any(self, instances: Iterable[int]) -> Term:
+        return z3.Or([self.taken[i] for i in instances])
+
+    def exactly_one(self) -> list[Term]:
+        """One instance is taken: the sequential encoding, whose auxiliary constants are `upto`."""
+        clauses = [self.upto[-1]] if self.taken else [z3.BoolVal(False)]
+        for i, (taken, upto) in enumerate(zip(self.taken, self.upto, strict=True)):
+            before = self.below(i)
+            clauses += [upto == z3.Or(taken, before), z3.Or(z3.Not(taken), z3.Not(before))]
+        return clauses
+
+
+class Template:
+    """What is said of any state and of any step, over the constants of a template."""
+
+    def __init__(self, system: TransitionSystem, terms: Terms | None = None) -> None:
+        self.system, self.terms = system, terms or Terms()
+        self.here = self.terms.state(system.leaves, "here")
+        self.there = self.terms.state(system.leaves, "there")
+        self.link = Link.fresh(len(system.transitions), "step")
+        self._write = self.terms.folding(self.here)
+        self.step = z3.And([*self.link.exactly_one(), *self._guards(), *self._updates()])
+        self.inside, self.questions = self._questions()
+
+    def _guards(self) -> list[Term]:
+        guards = self._write(enabled(t) for t in self.system.transitions)
+        return [z3.Implies(taken, guard) for taken, guard in zip(self.link.taken, guards, strict=True)]
+
+    def _updates(self) -> list[Term]:
+        clauses = []
+        for leaf, before, after in zip(self.system.leaves, self.here, self.there, strict=True):
+            groups: dict[Expression, list[int]] = {}
+            for i, transition in enumerate(self.system.transitions):
+                if leaf.index in transition.updates:
+                    groups.setdefault(transition.updates[leaf.index], []).append(i)
+            for update, instances in groups.items():
+                value = self._as_leaf(update, leaf.index)
+                clauses.append(z3.Implies(self.link.any(instances), after == value))
+            writers = sorted(i for instances in groups.values() for i in instances)
+            clauses.append(z3.Or(self.link.any(writers), after == before))
+        return clauses
+
+    def _as_leaf(self, update: Expression, leaf: int) -> Term:
+        """An update in the form of the leaf that it is for."""
+        return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
+
+    def _questions(self) -> tuple[Term, dict[str, Term]]:
+        """Whether a state is counted, and by name what may be wrong with it."""
+        asked = verdicts(self.system)
+        outside = asked.bits[OUTSIDE]
+        fails = or_(*(t.failure for t in self.system.transitions))
+        stuck = not_(or_(*(enabled(t) for t in self.system.transitions)))
+        wrong = {
+            **{name: asked.bits[bit] for name, bit in asked.invariants.items()},
+            MEANINGLESS: asked.bits[FAILED],
+            FAILING: and_(not_(outside), fails),
+            STUCK: and_(not_(outside), stuck, not_(fails)),
+        }
+        inside, *found = self._write([not_(outside), *wrong.values()])
+        return inside, dict(zip(wrong, found, strict=True))
+
+
+@dataclass
+class Unrolling:
+    """States and links of paths from an initial state; `extend` adds the next state and says what must hold of it."""
+
+    template: Template
+    name: str = "s"
+    states: list[State] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    starts: tuple[Term, ...] = ()
+
+    @property
+    def system(self) -> TransitionSystem:
+        return self.template.system
+
+    def extend(self) -> list[Term]:
+        level = len(self.states) + 1
+        self.states.append(self.template.terms.state(self.system.leaves, f"{self.name}{level}"))
+        if level == 1:
+            return self._start()
+        self.links.append(Link.fresh(len(self.system.transitions), f"{self.name}{level - 1}"))
+        return [self.asserted(level - 1, self.template.inside), self._copy(self.template.step, level - 1)]
+
+    def asserted(self, level: int, about: Term) -> Term:
+        """What is said of the template's state, said of the state of a level."""
+        return z3.substitute(about, *self._pairs(self.template.here, self.states[level - 1]))
+
+    def asked(self, level: int, question: str) -> Term:
+        return self.asserted(level, self.template.questions[question])
+
+    def _start(self) -> list[Term]:
+        """The first state is an initial one; `starts[i]` says that it is the i-th."""
+        initial = self.system.initial
+        self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
+        equal = self.template.terms.equal
+        return [
+            z3.Or(self.starts),
+            *(
+                z3.Implies(start, z3.And(equal(self.system.leaves, self.states[0], leaves)))
+                for start, leaves in zip(self.starts, initial, strict=True)
+            ),
+        ]
+
+    def _copy(self, about: Term, level: int) -> Term:
+        link, pattern = self.links[level - 1], self.template.link
+        return z3.substitute(
+            about,
+            *self._pairs(self.template.here, self.states[level - 1]),
+            *self._pairs(self.template.there, self.states[level]),
+            *zip((*pattern.taken, *pattern.upto), (*link.taken, *link.upto), strict=True),
+        )
+
+    @staticmethod
+    def _pairs(old: Sequence[Term], new: Sequence[Term]) -> list[tuple[Term, Term]]:
+        """Replacements of constants; leaves with a single value are no constants and stay."""
+        return [(x, y) for x, y in zip(old, new, strict=True) if not x.eq(y)]
+
+    # --- reading a model --------------------------------------------------------------------------------------------
+
+    def state(self, model: z3.ModelRef, level: int) -> tuple[int, ...]:
+        """The leaves of the state of a level."""
+        return self.template.terms.values(model, self.system.leaves, self.states[level - 1])
+
+    def instances(self, model: z3.ModelRef, length: int) -> tuple[int, ...]:
+        """The instances taken on a path of `length` states."""
+        return tuple(
+            next(i for i, taken in enumerate(link.taken) if z3.is_true(model.eval(taken)))
+            for link in self.links[: length - 1]
+        )

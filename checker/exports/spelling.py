@@ -1,0 +1,122 @@
+"""What the exported forms of a model share: identifiers, and names for what several expressions have in common.
+
+Expressions are a graph in which a node may have many parents; written out as trees they can grow without bounds. So
+a node that is used more than once, and is more than a comparison of two leaves, is written once and has a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from model.language.expressions import Expression, Kind, evaluate, topological
+from model.language.system import Transition, TransitionSystem
+
+Text = TypeVar("Text")
+SMALL: Final = 4
+"""Nodes of an expression that is repeated rather than named."""
+
+
+@dataclass(frozen=True)
+class Spelled(Generic[Text]):
+    """Names to introduce, in this order, each with its expression and text; then the texts of the roots."""
+
+    named: tuple[tuple[str, Expression, Text], ...]
+    roots: tuple[Text, ...]
+
+
+def spelled(
+    roots: Sequence[Expression],
+    spell: Callable[[Expression, list[Text]], Text],
+    refer: Callable[[Expression, str], Text],
+    prefix: str = "t",
+) -> Spelled[Text]:
+    """Writes expressions: `spell` a node given its arguments, `refer` to one that has a name."""
+    order = topological(roots)
+    uses = _uses(order, roots)
+    sizes: dict[Expression, int] = {}
+    texts: dict[Expression, Text] = {}
+    named: list[tuple[str, Expression, Text]] = []
+    for node in order:
+        sizes[node] = 1 + sum(sizes[a] for a in node.arguments)
+        texts[node] = spell(node, [texts[a] for a in node.arguments])
+        if uses[node] > 1 and sizes[node] >= SMALL:
+            name = f"{prefix}{len(named) + 1}"
+            named.append((name, node, texts[node]))
+            texts[node], sizes[node] = refer(node, name), 1
+    return Spelled(tuple(named), tuple(texts[r] for r in roots))
+
+
+def _uses(order: Sequence[Expression], roots: Sequence[Expression]) -> dict[Expression, int]:
+    uses = dict.fromkeys(order, 0)
+    for node in (*roots, *(a for n in order for a in n.arguments)):
+        uses[node] += 1
+    return uses
+
+
+def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], limit: int = 200_000) -> Text | None:
+    """An expression as a tree, without names; None where it has more than `limit` nodes."""
+    sizes: dict[Expression, int] = {}
+    texts: dict[Expression, Text] = {}
+    for node in topological([root]):
+        sizes[node] = 1 + sum(sizes[a] for a in node.arguments)
+        if sizes[node] > limit:
+            return None
+        texts[node] = spell(node, [texts[a] for a in node.arguments])
+    return texts[root]
+
+
+# --- identifiers ----------------------------------------------------------------------------------------------------
+
+
+def identifiers(paths: Iterable[str], reserved: frozenset[str] = frozenset()) -> list[str]:
+    """A name for each path, close to it: `log[0].length` is `log_0_length`; none is reserved, none is used twice."""
+    taken, found = set(reserved), []
+    for path in paths:
+        plain = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_")
+        name, again = plain, 1
+        while name in taken:
+            again += 1
+            name = f"{plain}_{again}" if plain not in reserved or again > 2 else f"{plain}_"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def by_action(system: TransitionSystem) -> dict[str, list[Transition]]:
+    """The transitions of each action that has any, in order."""
+    found: dict[str, list[Transition]] = {}
+    for transition in system.transitions:
+        found.setdefault(transition.label.action, []).append(transition)
+    return found
+
+
+def counted_initial_states(system: TransitionSystem) -> list[tuple[int, ...]]:
+    """The initial states that every constraint allows."""
+    constraints = [c.holds for c in system.constraints]
+    return [leaves for leaves in system.initial if all(evaluate(constraints, leaves))]
+
+
+def heading(system: TransitionSystem) -> list[str]:
+    """What is exported, line by line."""
+    settings = [f"  {name} = {_value(value)}" for name, value in system.settings.items()]
+    return [f"isrcheck's model {system.model} with the settings", *settings]
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def meaning(kind: Kind, low: int, high: int) -> str:
+    """What the values of a leaf are, for a comment."""
+    if kind == "broker" and low < 0:
+        return f"a broker 0..{high}, or -1 for none"
+    return {
+        "flag": "a flag",
+        "number": f"a number {low}..{high}",
+        "enum": f"a named value, by position 0..{high}",
+        "broker": f"a broker {low}..{high}",
+        "set": f"a set of the brokers 0..{high.bit_length() - 1}",
+    }[kind]

@@ -1,0 +1,130 @@
+"""The obligations of a proof about a model at its settings, in bit-vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
+from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
+from model.language.domains import Domain, Per, Record, Sequence_
+from model.language.system import Predicate, Transition, TransitionSystem
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The states of a transition system as terms: one before a step, one after it."""
+
+    system: TransitionSystem
+    terms: Terms
+    before: State
+    after: State
+
+    @staticmethod
+    def of(system: TransitionSystem, numbers: Numbers = BITS) -> Bounded:
+        terms = Terms(numbers)
+        return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
+
+    def domain(self, state: State) -> list[Term]:
+        """That a state is one: values in their intervals, sequences with nothing behind their end."""
+        return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
+
+    def _unused(self, state: State) -> list[Term]:
+        found: list[Term] = []
+        for variable in self.system.variables:
+            self._walk(variable.domain, variable.start, state, found)
+        return found
+
+    def _walk(self, domain: Domain, start: int, state: State, found: list[Term]) -> None:
+        if isinstance(domain, Record):
+            for part in domain.domains:
+                self._walk(part, start, state, found)
+                start += part.width
+        elif isinstance(domain, Per):
+            for i in range(domain.count):
+                self._walk(domain.element, start + i * domain.element.width, state, found)
+        elif isinstance(domain, Sequence_):
+            self._slots(domain, start, state, found)
+
+    def _slots(self, domain: Sequence_, start: int, state: State, found: list[Term]) -> None:
+        """Slots at and above the length hold the first value of the element, as in every state that is stored."""
+        length, leaf = state[start], self.system.leaves[start]
+        first = domain.element.encode(domain.element.first)
+        for offset in range(domain.capacity):
+            at = start + 1 + offset * domain.element.width
+            self._walk(domain.element, at, state, found)
+            slot = range(at, at + domain.element.width)
+            empty = self.terms.equal([self.system.leaves[i] for i in slot], tuple(state[i] for i in slot), first)
+            filled = z3.Not(
+                self.terms.numbers.le(length, self.terms.constant("number", offset, interval(leaf)), interval(leaf))
+            )
+            found += [z3.Or(filled, each) for each in empty]
+
+    def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
+        """Each predicate in a state: it means something and is true."""
+        folded = self.terms.folding(state)
+        return {
+            p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
+            for p in predicates
+        }
+
+    def enabled(self, transition: Transition) -> Term:
+        """The guard; where evaluation fails the step does not count as one."""
+        guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
+        return z3.And(guard, z3.Not(failure))
+
+    def effect(self, transition: Transition) -> list[Term]:
+        """That the state after is what a transition makes of the state before."""
+        nodes = list(transition.updates.values())
+        new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
+        return [
+            after == (self.terms.stored(*new[i], self.system.leaves[i]) if i in new else before)
+            for i, (before, after) in enumerate(zip(self.before, self.after, strict=True))
+            if self.system.leaves[i].low < self.system.leaves[i].high
+        ]
+
+    def obligations(self, lemmas: tuple[Predicate, ...], targets: tuple[Predicate, ...]) -> Obligations:
+        goals = {**self.holds(lemmas, self.after), DOMAINS: z3.And(self.domain(self.after))}
+        assumed = {name: [term] for name, term in self.holds(lemmas, self.before).items()}
+        domains = tuple(self.domain(self.before))
+        constraints = (*domains, *self.holds(self.system.constraints, self.before).values())
+        return Obligations(
+            logic="QF_BV" if self.terms.numbers is BITS else "ALL",
+            lemmas=tuple(p.name for p in lemmas),
+            targets=tuple(p.name for p in targets),
+            all=(
+                *(self._start(number, state, goals) for number, state in enumerate(self.system.initial, 1)),
+                *(self._step(t, goals, constraints, lambda stage: assumed) for t in self.system.transitions),
+                Obligation(TARGET, TARGET, domains, lambda stage: assumed, self._aims(targets)),
+            ),
+        )
+
+    def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
+        """The targets, and that every constraint means something in the states that are checked."""
+        failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
+        doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
+        return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})
+
+    def _start(self, number: int, state: tuple[int, ...], goals: Mapping[str, Term]) -> Obligation:
+        conditions = self.terms.equal(self.system.leaves, self.after, state)
+        return Obligation(f"initial state {number}", START, tuple(conditions), lambda stage: {}, goals)
+
+    def _step(
+        self,
+        transition: Transition,
+        goals: Mapping[str, Term],
+        constraints: tuple[Term, ...],
+        lemmas: Callable[[int], Mapping[str, Sequence[Term]]],
+    ) -> Obligation:
+        guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
+        if not z3.is_false(failure):
+            goals = {name: z3.Or(failure, goal) for name, goal in goals.items()} | {MEANING: z3.Not(failure)}
+        conditions = (*constraints, z3.Or(guard, failure), *self.effect(transition))
+        return Obligation(str(transition.label), transition.label.action, conditions, lemmas, goals)
+
+    def state(self, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
+        """The values of the variables in a state that a solver found."""
+        return self.system.decode(self.terms.values(model, self.system.leaves, state))

@@ -1,0 +1,310 @@
+"""Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
+
+A certificate is a folder with `manifest.json` and one file an obligation. The files are written in a process of their
+own that does nothing else: the same question gives the same text, so whoever checks a certificate writes it again and
+compares. A file that was changed, left out or put in is noticed, whatever the manifest says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import z3
+
+from checker.engines.symbolic.solving import Watch
+from checker.exploration import Limits
+from checker.library import load_model_class, model_names
+from checker.proofs.ending import solvers
+from checker.proofs.lemmas import Attempt, obligations_of
+from checker.proofs.library import load, shipped
+from checker.proofs.obligations import Obligation, Obligations
+from checker.proofs.proving import ask
+from checker.proofs.results import ProofResult
+from checker.traces.files import DamagedFile, parsed
+from model.language import UnknownName
+
+FORMAT: Final = 1
+KIND: Final = "isrcheck certificate of a proof"
+MANIFEST: Final = "manifest.json"
+LARGEST: Final = 256 * 2**20
+PATIENCE: Final = 20
+"""Seconds that a second solver gets for an obligation, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a certificate is of, as plain data. `dropped` are lemmas that are not part of the proof."""
+
+    model: str
+    settings: dict[str, Any]
+    proof: str
+    targets: tuple[str, ...]
+    form: str
+    stages: dict[str, int]
+    dropped: tuple[str, ...] = ()
+
+    def attempt(self) -> Attempt:
+        loaded = load_model_class(self.model)
+        return Attempt(loaded, self.settings, load(self.proof), self.targets, self.form)  # type: ignore[arg-type]
+
+
+def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result: ProofResult) -> None:
+    """Writes the certificate of a proof into a new folder."""
+    question = Question(
+        model,
+        attempt.settings,
+        proof or attempt.proof.name(),
+        tuple(result.targets),
+        result.form,
+        result.stages,
+        tuple(result.dropped),
+    )
+    folder.mkdir(parents=True)
+    texts = written(question)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    manifest = {
+        "format": FORMAT,
+        "kind": KIND,
+        "model": question.model,
+        "settings": question.settings,
+        "proof": question.proof,
+        "targets": result.targets,
+        "form": question.form,
+        "lemmas": result.lemmas,
+        "dropped": list(question.dropped),
+        "stages": question.stages,
+        "solvers": result.solvers,
+        "obligations": [{"file": name, "sha256": _hash(text.encode())} for name, text in texts.items()],
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def written(question: Question) -> dict[str, str]:
+    """The files of a certificate, written by a process that has done nothing else: z3 orders what it makes by age."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_texts, question).result()
+
+
+def _texts(question: Question) -> dict[str, str]:
+    obligations, _, _ = obligations_of(question.attempt())
+    without = frozenset(question.dropped)
+    return {
+        f"{number:04d}.smt2": _text(obligations, each, question.stages.get(each.label, 0), without)
+        for number, each in enumerate(obligations.all, 1)
+    }
+
+
+def _text(obligations: Obligations, obligation: Obligation, stage: int, without: frozenset[str]) -> str:
+    solver = obligations.solver()
+    solver.add(*obligation.conditions)
+    for name, terms in obligation.lemmas(stage).items():
+        if name not in without:
+            solver.add(*terms)
+    goals = [name for name in obligation.goals if name not in without]
+    solver.add(z3.Not(z3.And([obligation.goals[name] for name in goals])))
+    head = [f"; {obligation.action}: {obligation.label}", *(f"; goal: {name}" for name in goals)]
+    head += ["; unsatisfiable: where the lemmas hold, the goals do after the step", f"(set-logic {obligations.logic})"]
+    body = [line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info"))]
+    return "\n".join([*head, *body]) + "\n"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Verified:
+    """What checking a certificate found: for each solver how many obligations it refutes, and those it does not."""
+
+    folder: str
+    manifest: dict[str, Any]
+    obligations: int
+    refuted: dict[str, int] = field(default_factory=dict)
+    undecided: dict[str, list[str]] = field(default_factory=dict)
+    satisfiable: dict[str, list[str]] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """z3 refutes every obligation, and no solver finds one satisfiable."""
+        return self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "verify_proof": self.folder,
+            "model": self.manifest["model"],
+            "targets": list(self.manifest["targets"]),
+            "accepted": self.accepted,
+            "obligations": self.obligations,
+            "refuted": self.refuted,
+            "undecided": self.undecided,
+            "satisfiable": self.satisfiable,
+            "solvers": self.versions,
+        }
+
+
+Tell = Callable[[str], None]
+
+
+def verify(
+    folder: Path,
+    model: str | None = None,
+    proof: str | None = None,
+    limits: Limits = Limits(),
+    patience: float = PATIENCE,
+    second_opinion: bool = True,
+    tell: Tell = lambda text: None,
+) -> Verified:
+    """Checks a certificate: its files are those that its question gives, and solvers refute each, z3 and cvc5.
+
+    Its model and proof are shipped ones, or those that the caller names. `DamagedFile` for a folder that is no
+    certificate, or not the one that its question gives.
+    """
+    manifest = _manifest(folder)
+    question = _question(manifest, model, proof)
+    tell("writing the obligations again")
+    texts = _compared(folder, manifest, question)
+    found = Verified(str(folder), manifest, len(texts), versions=solvers())
+    with Watch(limits) as watch:
+        for name, text in texts.items():
+            tell(f"{name}: z3")
+            solver = z3.Solver()
+            solver.from_string(text)
+            _note(found, "z3", name, str(ask(solver, watch)))
+        second = _cvc5() if second_opinion else None
+        if second is not None:
+            found.versions["cvc5"] = second.__version__
+            for name, text in texts.items():
+                tell(f"{name}: cvc5")
+                watch.look()
+                _note(found, "cvc5", name, _cvc5_answer(second, text, patience))
+    return found
+
+
+def _note(found: Verified, solver: str, name: str, answer: str) -> None:
+    found.refuted.setdefault(solver, 0)
+    if answer == "unsat":
+        found.refuted[solver] += 1
+    else:
+        (found.satisfiable if answer == "sat" else found.undecided).setdefault(solver, []).append(name)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise DamagedFile("it is not a folder")
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise DamagedFile(f"it has no {MANIFEST}: it is no certificate")
+    data = parsed(_content(path))
+    shape: dict[str, Any] = {
+        "model": str, "settings": dict, "proof": str, "targets": dict, "form": str, "stages": dict,
+        "dropped": list, "solvers": dict, "obligations": list,
+    }  # fmt: skip
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        raise DamagedFile(f"{MANIFEST} is not that of a certificate")
+    if data.get("format") != FORMAT or isinstance(data["format"], bool):
+        raise DamagedFile(f"its format is {data.get('format')!r}; this isrcheck reads format {FORMAT}")
+    for key, kind in shape.items():
+        if not isinstance(data.get(key), kind):
+            raise DamagedFile(f"{MANIFEST}: {key} is missing or of another type")
+    if data["form"] not in ("bit-vectors", "unbounded") or not _stages(data["stages"]):
+        raise DamagedFile(f"{MANIFEST}: form or stages have values that this isrcheck does not know")
+    return data
+
+
+def _stages(data: dict[str, Any]) -> bool:
+    return all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < 10 for x in data.values())
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise DamagedFile(f"{path.name} is larger than {LARGEST // 2**20} MiB")
+    return content
+
+
+def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
+    """What the certificate is of: nothing in a folder chooses code."""
+    if model is None and manifest["model"] not in model_names():
+        raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
+    if proof is None and manifest["proof"] not in shipped():
+        raise DamagedFile(f"it is of proof {manifest['proof']!r}, which is not a shipped one; give --proof my_proof.py")
+    known = load(proof or manifest["proof"]).statements("lemma", "candidate")
+    question = Question(
+        model or manifest["model"],
+        manifest["settings"],
+        proof or manifest["proof"],
+        tuple(manifest["targets"]),
+        manifest["form"],
+        manifest["stages"],
+        tuple(str(name) for name in manifest["dropped"]),
+    )
+    if not set(question.dropped) <= known.keys() or not question.targets:
+        raise DamagedFile(f"{MANIFEST} names lemmas or targets that the proof does not have")
+    try:
+        attempt = question.attempt()
+        attempt.proof.check_fit(attempt.loaded.cls, attempt.loaded.name)
+        attempt.chosen()
+        attempt.loaded.cls(**question.settings)
+    except (UnknownName, TypeError) as error:
+        raise DamagedFile(str(error)) from None
+    return question
+
+
+def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
+    """The files of the certificate, if they are what its question gives."""
+    expected = written(question)
+    present = {path.name for path in folder.iterdir()} - {MANIFEST}
+    if present != expected.keys():
+        odd = sorted(present ^ expected.keys())
+        raise DamagedFile(f"its files are not the {len(expected)} obligations of this proof: {', '.join(odd[:3])}")
+    if [x.get("file") for x in manifest["obligations"] if isinstance(x, dict)] != list(expected):
+        raise DamagedFile(f"{MANIFEST} does not list the files of this proof")
+    for entry in manifest["obligations"]:
+        name = entry["file"]
+        content = _content(folder / name)
+        if entry.get("sha256") != _hash(content):
+            raise DamagedFile(f"{name} was changed: its hash is not that of the manifest")
+        if content.decode("utf-8", "replace") != expected[name]:
+            writer = manifest["solvers"].get("z3")
+            other = f"; it was written with z3 {writer}, this is {solvers()['z3']}" if writer != solvers()["z3"] else ""
+            raise DamagedFile(f"{name} is not the obligation that model and proof give{other}")
+    return expected
+
+
+def _cvc5() -> Any:
+    """The second solver, where it is installed."""
+    try:
+        import cvc5
+    except ImportError:
+        return None
+    return cvc5
+
+
+def _cvc5_answer(cvc5: Any, text: str, patience: float) -> str:
+    """What cvc5 says of a file: "sat", "unsat" or anything else."""
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(int(1000 * patience)))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
+    symbols, answer = parser.getSymbolManager(), "unknown"
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said = str(command.invoke(solver, symbols)).strip()
+            answer = said or answer
+    except RuntimeError as error:
+        return f"unknown: {error}"
+    return answer

@@ -1,0 +1,177 @@
+"""k-induction: an invariant holds in the first k states of every path, and after k states where it held it holds again.
+
+Nothing but the domains is assumed of the states of the step. They are pairwise different: the shortest path to a
+violation visits no state twice, so paths that do need no look.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import z3
+
+from checker.engines.symbolic.solving import GaveUp, Watch
+from checker.engines.symbolic.terms import Term
+from checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, Template, Unrolling
+from checker.exploration import Limits
+from checker.library import LoadedModel
+from checker.proofs.bounded import Bounded
+from checker.proofs.ending import solvers, stopped, unknown
+from checker.proofs.proving import Tell, ask
+from checker.proofs.results import Counterexample, Failing, ProofResult
+from checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
+from checker.results import Exit
+from model.language.model import Model
+from model.language.system import TransitionSystem
+from model.language.tracing import sentence_of, trace
+
+SILENT: Tell = lambda text: None  # noqa: E731
+
+
+class AnyPath(Unrolling):
+    """Paths from any state in its domains."""
+
+    def _start(self) -> list[Term]:
+        here = self.states[0]
+        return Bounded(self.system, self.template.terms, here, here).domain(here)
+
+
+def induction(
+    loaded: LoadedModel,
+    settings: dict[str, Any],
+    invariants: tuple[str, ...] | None,
+    k: int,
+    limits: Limits = Limits(),
+    tell: Tell = SILENT,
+) -> ProofResult:
+    """Whether invariants, all together, are k-inductive; `UnknownName` for names and values that are not known."""
+    began = time.perf_counter()
+    chosen = loaded.chosen(invariants)
+    model = loaded.cls(**settings)
+    system = trace(model, chosen)
+    result = ProofResult(
+        model=loaded.name,
+        settings=dict(model.settings),
+        by="induction",
+        form="bit-vectors",
+        targets={name: sentence_of(f) for name, f in chosen.items()},
+        k=k,
+        solvers=solvers(),
+    )
+    try:
+        with Watch(limits) as watch:
+            _Attempt(model, system, chosen, k, watch, tell, result).run()
+    except GaveUp as gave_up:
+        stopped(result, gave_up, limits)
+    except KeyboardInterrupt:
+        stopped(result, GaveUp("interrupt"), limits)
+    result.seconds["total"] = time.perf_counter() - began
+    return result
+
+
+class _Attempt:
+    def __init__(
+        self,
+        model: Model,
+        system: TransitionSystem,
+        chosen: dict[str, Any],
+        k: int,
+        watch: Watch,
+        tell: Tell,
+        result: ProofResult,
+    ) -> None:
+        self.model, self.chosen, self.k, self.watch, self.tell, self.result = model, chosen, k, watch, tell, result
+        # Goals and bounds prove nothing, and what has no meaning in them is no reason against the invariant.
+        self.system = replace(system, goals=(), bounds=())
+        self.template = Template(self.system)
+        names = [p.name for p in self.system.invariants]
+        self.wrong = [*names, *([FAILING] if self.system.transitions else []), MEANINGLESS]
+
+    def run(self) -> None:
+        if self._base():
+            return
+        if self._step():
+            self.result.verdict, self.result.exit_code = "proved", Exit.HOLDS
+
+    def _solver(self) -> z3.Solver:
+        self.result.obligations += 1
+        return z3.SolverFor("QF_BV")
+
+    def _base(self) -> bool:
+        """Whether something is wrong within k states, or may be."""
+        path, asserted = Unrolling(self.template), list[Term]()
+        for length in range(1, self.k + 1):
+            self.tell(f"base: paths of {length} of {self.k} states")
+            asserted += path.extend()
+            solver = self._solver()
+            solver.add(*asserted, z3.Or([path.asked(length, q) for q in self.wrong]))
+            answer = ask(solver, self.watch)
+            if answer == z3.unknown:
+                unknown(self.result, solver)
+                return True
+            if answer == z3.sat:
+                self._violated(path, solver.model(), length)
+                return True
+        return False
+
+    def _violated(self, path: Unrolling, model: z3.ModelRef, length: int) -> None:
+        wrong = [q for q in self.wrong if z3.is_true(model.eval(path.asked(length, q)))]
+        states = [path.state(model, level) for level in range(1, length + 1)]
+        labels = [str(self.system.transitions[i].label) for i in path.instances(model, length)]
+        self.result.violation = walked(self.model, self.system, states, labels)
+        failing = not any(name in self.chosen for name in wrong)
+        self.result.verdict = "incomplete" if failing else "violated"
+        self.result.exit_code = Exit.EVALUATION if failing else Exit.VIOLATED
+        self.result.reason = f"{', '.join(wrong)} at the end of a path of {length} states from an initial state"
+
+    def _step(self) -> bool:
+        """Whether nothing is wrong after k different states where nothing is wrong."""
+        path, asserted = AnyPath(self.template), list[Term]()
+        for length in range(1, self.k + 2):
+            asserted += path.extend()
+            if length <= self.k:
+                asserted += [z3.Not(path.asked(length, q)) for q in self.wrong]
+        for i, a in enumerate(path.states):
+            for b in path.states[:i]:
+                asserted.append(z3.Or([x != y for x, y in zip(a, b, strict=True) if not x.eq(y)]))
+        self.tell(f"step: paths of {self.k + 1} states")
+        failing = []
+        for name in self.wrong:
+            solver = self._solver()
+            solver.add(*asserted, path.asked(self.k + 1, name))
+            answer = ask(solver, self.watch)
+            if answer == z3.unknown:
+                unknown(self.result, solver)
+                return False
+            if answer == z3.sat:
+                failing.append(self._failing(path, solver.model(), name))
+        self.tell("are the states before reachable?")
+        failing = with_reachability(self.system, failing)
+        self.result.failing = failing
+        if failing:
+            self._judge(failing)
+        return not failing
+
+    def _failing(self, path: Unrolling, model: z3.ModelRef, name: str) -> Failing:
+        states = [path.state(model, level) for level in range(1, self.k + 2)]
+        instances = [self.system.transitions[i].label for i in path.instances(model, self.k + 1)]
+        why = of_predicate(self.chosen.get(name))
+        shown = counterexample(self.model, self.system, states, [str(x) for x in instances], why)
+        sentence = self.result.targets.get(name, "An action or a predicate has no meaning.")
+        return Failing(instances[-1].action, name, sentence, (str(instances[-1]),), "false", shown)
+
+    def _judge(self, failing: list[Failing]) -> None:
+        reached = [f for f in failing if _is_reachable(f.counterexample) and f.goal in self.chosen]
+        if reached:
+            self.result.verdict, self.result.exit_code = "violated", Exit.VIOLATED
+            self.result.reason = f"{reached[0].goal} is false in a reachable state"
+            return
+        self.result.verdict, self.result.exit_code = "not proved", Exit.DIFFERENCE
+        names = ", ".join(dict.fromkeys(f.goal for f in failing))
+        self.result.reason = f"{names} not {self.k}-inductive: that says nothing about reachable states"
+
+
+def _is_reachable(found: Counterexample | None) -> bool:
+    return found is not None and found.reachability is not None and found.reachability.length is not None

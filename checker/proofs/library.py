@@ -1,0 +1,66 @@
+"""Proofs by name: those that ship beside the models, and those in a file that the user named."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import model as shipped_models
+from checker.library import run_file
+from model.language import ModelError, UnknownName
+from model.language.errors import nearest
+from model.language.model import kebab
+from model.language.proofs import Proof
+
+SUFFIX = "_proof"
+
+
+@cache
+def shipped() -> dict[str, type[Proof]]:
+    """Every proof that ships, by name."""
+    found = {}
+    for package in pkgutil.iter_modules(shipped_models.__path__, shipped_models.__name__ + "."):
+        if not package.ispkg or package.name.endswith(".language"):
+            continue
+        path = importlib.import_module(package.name).__path__
+        for info in pkgutil.iter_modules(path, package.name + "."):
+            if info.name.endswith(SUFFIX):
+                found[kebab(info.name.rpartition(".")[2])] = _only(importlib.import_module(info.name), info.name)
+    return found
+
+
+def beside(model: str) -> type[Proof] | None:
+    """The proof that ships beside a shipped model, if there is one."""
+    return shipped().get(f"{model}-proof")
+
+
+def load(spec: str) -> type[Proof]:
+    """The proof that a name, `file.py` or `file.py:Class` stands for; a user's file is run."""
+    path, _, wanted = spec.partition(":")
+    if not path.endswith(".py"):
+        if spec not in shipped():
+            raise UnknownName(f"there is no proof {spec!r}; {nearest(spec, shipped())}; or name a file: my_proof.py")
+        return shipped()[spec]
+    proofs = {cls.__name__: cls for cls in _proofs(run_file(Path(path)))}
+    if wanted and wanted not in proofs:
+        raise UnknownName(f"{path} has no proof {wanted!r}; {nearest(wanted, proofs)}")
+    if not proofs:
+        raise ModelError(f"{path}: there is no proof in this file; write a subclass of model.language.proofs.Proof")
+    if not wanted and len(proofs) > 1:
+        raise UnknownName(f"{path} has several proofs; name one: {path}:{next(iter(proofs))}")
+    return proofs[wanted or next(iter(proofs))]
+
+
+def _only(module: ModuleType, name: str) -> type[Proof]:
+    (cls,) = _proofs(module)
+    assert sys.modules[name] is module
+    return cls
+
+
+def _proofs(module: ModuleType) -> list[type[Proof]]:
+    own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Proof)]
+    return [cls for cls in own if cls.__module__ == module.__name__]

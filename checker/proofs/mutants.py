@@ -1,0 +1,39 @@
+"""Whether a proof proves too much: it is tried on models that lack what the protocol needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checker.exploration import Limits
+from checker.library import LoadedModel, fitting
+from checker.proofs.lemmas import Attempt, by_lemmas
+from checker.proofs.proving import Tell
+from checker.proofs.results import ProofResult
+from checker.results import Exit
+from model.language.model import Model, kebab
+from model.language.tracing import sentence_of
+
+
+def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
+    """Notes for each mutant of the proof which goals are open; one that is proved discredits the proof."""
+    for mutant in attempt.proof.mutants:
+        name = mutant_name(mutant)
+        tell(f"mutant {name}")
+        loaded = LoadedModel(mutant, name, attempt.loaded.origin, fitting(mutant, None))
+        tried = by_lemmas(replace(attempt, loaded=loaded, find_redundant=False), limits, tell, look=False)
+        if tried.verdict == "incomplete":
+            result.verdict, result.exit_code, result.reason = "incomplete", tried.exit_code, f"{name}: {tried.reason}"
+            return
+        result.mutants[name] = tried.failing
+        pairs = ", ".join(f"{f.action} and {f.goal}" for f in tried.failing)
+        result.checks[f"mutant {name}"] = f"not proved ({sentence_of(mutant)}): {pairs}" if pairs else "proved"
+        if not tried.failing:
+            result.failed_checks.append(f"mutant {name}")
+            result.verdict, result.exit_code = "not proved", Exit.DIFFERENCE
+            result.reason = f"the proof also proves mutant {name}"
+
+
+def mutant_name(mutant: type[Model]) -> str:
+    """`FetchWithoutFencing` is `fetch-without-fencing`."""
+    words = "".join(f"_{c.lower()}" if c.isupper() else c for c in mutant.__name__)
+    return kebab(words.strip("_"))

@@ -1,0 +1,73 @@
+"""What has to be shown of a proof, as terms of z3, in whatever form states are written.
+
+An *obligation* says that some conditions, and the lemmas, imply goals. Those of a proof: every lemma holds at the
+start; every lemma holds after each step from a state where all hold; each target follows from the lemmas.
+
+Two goals stand beside the lemmas, under names of their own: that the step has a meaning, and that its values stay in
+their domains. What is assumed of a state without proof is only that its values lie in their domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import z3
+
+Term = Any
+MEANING: Final = "every step has a meaning"
+DOMAINS: Final = "values stay in their domains"
+START: Final = "initial"
+TARGET: Final = "targets"
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """Where the conditions and the lemmas hold, all goals do.
+
+    `action` is the action of which this is an instance, START or TARGET. `lemmas` are terms by the name of the lemma,
+    as strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more into account.
+    """
+
+    label: str
+    action: str
+    conditions: tuple[Term, ...]
+    lemmas: Callable[[int], Mapping[str, Sequence[Term]]]
+    goals: Mapping[str, Term]
+    stages: int = 1
+
+
+@dataclass(frozen=True)
+class Obligations:
+    """A whole proof: what it is about in one word (`logic`), the names of lemmas and targets, and all obligations."""
+
+    logic: str
+    lemmas: tuple[str, ...]
+    targets: tuple[str, ...]
+    all: tuple[Obligation, ...]
+
+    def solver(self) -> z3.Solver:
+        """A solver for this form, with nothing asserted."""
+        return z3.SolverFor(self.logic) if self.logic == "QF_BV" else z3.Solver()
+
+
+class Lazily(Mapping[str, Term]):
+    """Terms by name, each made when it is asked for."""
+
+    def __init__(self, names: Sequence[str], make: Callable[[str], Term]) -> None:
+        self._names, self._make = dict.fromkeys(names), make
+        self._made: dict[str, Term] = {}
+
+    def __getitem__(self, name: str) -> Term:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

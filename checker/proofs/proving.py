@@ -1,0 +1,172 @@
+"""Asks a solver for every obligation of a proof, and finds what does not follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import z3
+
+from checker.engines.symbolic.solving import GaveUp, Watch
+from checker.proofs.obligations import Obligation, Obligations
+
+Answer = Literal["false", "unknown"]
+Tell = Callable[[str], None]
+
+
+@dataclass
+class Open:
+    """A goal that does not follow, or of which the solver does not know; in which obligation, with a model of z3."""
+
+    obligation: Obligation
+    goal: str
+    answer: Answer
+    reason: str = ""
+    model: z3.ModelRef | None = field(default=None, repr=False)
+
+
+def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
+    """The solver's answer, which may be "unknown"; `GaveUp` where a limit was reached before it had one."""
+    watch.look()
+    try:
+        with watch.while_running(solver):
+            answer = solver.check()
+        why = solver.reason_unknown() if answer == z3.unknown else ""
+    except MemoryError:
+        raise GaveUp("memory") from None
+    except z3.Z3Exception as error:
+        answer, why = z3.unknown, str(error.value)
+    if answer == z3.unknown:
+        watch.look()
+        if "memory" in why:
+            raise GaveUp("memory")
+        if "interrupt" in why or "cancel" in why:
+            raise GaveUp("interrupt")
+    return answer
+
+
+def open_goals(
+    obligations: Obligations,
+    obligation: Obligation,
+    watch: Watch,
+    without: frozenset[str] = frozenset(),
+    stages: dict[str, int] | None = None,
+) -> list[Open]:
+    """The goals of an obligation that do not follow from its conditions and the lemmas, but for those `without`.
+
+    A lemma that is left out is neither assumed nor a goal. `stages` notes the last stage for each label.
+    """
+    wanted = [name for name in obligation.goals if name not in without]
+    found: list[Open] = []
+    for stage in range(obligation.stages):
+        found = []
+        if stages is not None:
+            stages[obligation.label] = stage
+        while wanted:
+            solver = _solver(obligations, obligation, stage, without)
+            solver.add(z3.Not(z3.And([obligation.goals[name] for name in wanted])))
+            answer = ask(solver, watch)
+            if answer == z3.unsat:
+                break
+            if answer == z3.unknown:
+                found += _one_by_one(obligations, obligation, stage, wanted, watch, without)
+                break
+            model = solver.model()
+            false = [n for n in wanted if z3.is_false(model.eval(obligation.goals[n], model_completion=True))]
+            false = false or wanted[:1]
+            found += [Open(obligation, name, "false", model=model) for name in false]
+            wanted = [name for name in wanted if name not in false]
+        if not found:
+            return []
+        wanted = [each.goal for each in found]
+    return found
+
+
+def _solver(obligations: Obligations, obligation: Obligation, stage: int, without: frozenset[str]) -> z3.Solver:
+    solver = obligations.solver()
+    solver.add(*obligation.conditions)
+    for name, terms in obligation.lemmas(stage).items():
+        if name not in without:
+            solver.add(*terms)
+    return solver
+
+
+def _one_by_one(
+    obligations: Obligations,
+    obligation: Obligation,
+    stage: int,
+    goals: Iterable[str],
+    watch: Watch,
+    without: frozenset[str],
+) -> list[Open]:
+    """Each goal by itself: a solver may know of some where it does not know of all."""
+    found = []
+    for name in goals:
+        solver = _solver(obligations, obligation, stage, without)
+        solver.add(z3.Not(obligation.goals[name]))
+        answer = ask(solver, watch)
+        if answer == z3.sat:
+            found.append(Open(obligation, name, "false", model=solver.model()))
+        elif answer == z3.unknown:
+            found.append(Open(obligation, name, "unknown", solver.reason_unknown()))
+    return found
+
+
+def prove(
+    obligations: Obligations,
+    watch: Watch,
+    tell: Tell = lambda text: None,
+    without: frozenset[str] = frozenset(),
+    stages: dict[str, int] | None = None,
+) -> list[Open]:
+    """Every goal of a proof that is open, but for lemmas `without`; see `open_goals`."""
+    found = []
+    for number, obligation in enumerate(obligations.all, 1):
+        tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
+        found += open_goals(obligations, obligation, watch, without, stages)
+    return found
+
+
+def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
+    """The lemmas each of which can be dropped by itself: the proof goes through without it."""
+    found = []
+    for name in obligations.lemmas:
+        tell(f"without {name}")
+        without = frozenset({name})
+        if all(_follows(obligations, each, watch, without) for each in obligations.all):
+            found.append(name)
+    return found
+
+
+def _follows(obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str]) -> bool:
+    """Whether all goals follow; which do not is not asked."""
+    for stage in range(obligation.stages):
+        solver = _solver(obligations, obligation, stage, without)
+        solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
+        if ask(solver, watch) == z3.unsat:
+            return True
+    return False
+
+
+def largest_inductive(
+    obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
+) -> frozenset[str]:
+    """The candidates that must be dropped until every other one holds at the start and is kept by every step (Houdini).
+
+    What remains is the largest such subset: a candidate is dropped only where those that remain do not imply it.
+    """
+    droppable, dropped = set(candidates), set[str]()
+    again = True
+    while again:
+        again = False
+        for obligation in obligations.all:
+            tell(f"{len(droppable) - len(dropped)} candidates left: {obligation.label}")
+            lost = {
+                each.goal
+                for each in open_goals(obligations, obligation, watch, frozenset(dropped))
+                if each.goal in droppable
+            }
+            dropped |= lost
+            again = again or bool(lost)
+    return frozenset(dropped)

@@ -1,0 +1,52 @@
+"""Whether a state can be reached, by the explicit engine, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from checker.exploration import Limits
+from checker.reports.layout import number
+from model.language import expressions as e
+from model.language.system import Predicate, TransitionSystem
+
+HERE: Final = "here"
+LOOK: Final = Limits(seconds=10, memory=2 << 30)
+
+
+@dataclass(frozen=True)
+class Reachability:
+    """`length` states lead there; None where none does, or nothing is known: `known` says which."""
+
+    known: bool
+    length: int | None
+    distinct: int
+
+    def text(self) -> str:
+        if self.length is not None:
+            return f"reachable, in {self.length} states"
+        if self.known:
+            return f"not reachable: all {number(self.distinct)} reachable states were looked at"
+        return f"not known to be reachable: {number(self.distinct)} reachable states are others"
+
+
+def reachability(
+    system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
+) -> list[Reachability]:
+    """For each of some states, given by their leaves, whether it is reachable: one search for all."""
+    from checker.engines.local.search import search
+
+    asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}
+    predicates = tuple(_elsewhere(system, leaves, name) for leaves, name in asked.items())
+    question = replace(system, invariants=predicates, goals=(), bounds=())
+    found, _ = search(question, keep_going=len(asked) > 1, deadlock=False, limits=limits, report=None)
+    lengths = [found.violated.get(asked[leaves]) for leaves in states]
+    return [Reachability(n is not None or found.stopped is None, n, sum(found.levels)) for n in lengths]
+
+
+def _elsewhere(system: TransitionSystem, leaves: tuple[int, ...], name: str) -> Predicate:
+    is_here = e.and_(
+        *(e.eq(e.leaf(leaf), e.constant(leaf.kind, x)) for leaf, x in zip(system.leaves, leaves, strict=True))
+    )
+    return Predicate(name, "The state is another one.", e.not_(is_here), e.FALSE)

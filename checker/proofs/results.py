@@ -1,0 +1,113 @@
+"""What an attempt at a proof found, as data: verdict, open goals with counterexamples to induction, and checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from checker.proofs.reachability import Reachability
+from checker.results import FORMAT, Exit, Instance, Trace
+
+Verdict = Literal["proved", "violated", "not proved", "incomplete"]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """States of which the first satisfies what is assumed and the last falsifies a goal; perhaps none is reachable.
+
+    `instance` says what falsifies the goal in the last state.
+    """
+
+    trace: Trace
+    instance: Instance | None
+    reachability: Reachability | None
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.reachability
+        return {
+            "trace": self.trace.to_json(),
+            "reachable": None if found is None or not found.known else found.length is not None,
+            "length": None if found is None else found.length,
+        }
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A goal that does not follow for an action: in which instances; the solver says so, or it does not know."""
+
+    action: str
+    goal: str
+    sentence: str
+    instances: tuple[str, ...]
+    answer: Literal["false", "unknown"]
+    counterexample: Counterexample | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        shown = None if self.counterexample is None else self.counterexample.to_json()
+        return {
+            "action": self.action,
+            "goal": self.goal,
+            "instances": list(self.instances),
+            "answer": self.answer,
+            "counterexample_to_induction": shown,
+        }
+
+
+@dataclass
+class ProofResult:
+    """An attempt at a proof.
+
+    `by` says how: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or "unbounded"
+    (bounds are infinite). `violation` is a path from an initial state, where the invariant is false for good.
+    `checks` are sentences on what was looked at besides; a check that fails is a reason not to trust the proof, so the
+    verdict is never "proved" with one.
+    """
+
+    model: str
+    settings: dict[str, Any]
+    by: Literal["lemmas", "induction"]
+    form: Literal["bit-vectors", "unbounded"]
+    targets: dict[str, str]
+    proof: str | None = None
+    k: int | None = None
+    verdict: Verdict = "incomplete"
+    reason: str | None = None
+    exit_code: int = Exit.BUG
+    lemmas: dict[str, str] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    redundant: list[str] | None = None
+    obligations: int = 0
+    stages: dict[str, int] = field(default_factory=dict)
+    mutants: dict[str, list[Failing]] = field(default_factory=dict)
+    failing: list[Failing] = field(default_factory=list)
+    violation: Trace | None = None
+    checks: dict[str, str] = field(default_factory=dict)
+    failed_checks: list[str] = field(default_factory=list)
+    solvers: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "prove": self.model,
+            "settings": {n: x if isinstance(x, int | str) else str(x) for n, x in self.settings.items()},
+            "by": self.by,
+            "form": self.form,
+            "proof": self.proof,
+            "k": self.k,
+            "targets": list(self.targets),
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "exit_code": self.exit_code,
+            "lemmas": self.lemmas,
+            "dropped": self.dropped,
+            "redundant": self.redundant,
+            "obligations": self.obligations,
+            "failing": [each.to_json() for each in self.failing],
+            "mutants": {name: [[f.action, f.goal] for f in found] for name, found in self.mutants.items()},
+            "violation": None if self.violation is None else self.violation.to_json(),
+            "checks": self.checks,
+            "failed_checks": self.failed_checks,
+            "solvers": self.solvers,
+            "seconds": {name: round(s, 6) for name, s in self.seconds.items()},
+        }

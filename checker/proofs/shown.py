@@ -1,0 +1,78 @@
+"""What a solver found in a bounded state space, as states that people can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import z3
+
+from checker.engines.interpreter import Interpreter
+from checker.proofs.bounded import Bounded
+from checker.proofs.reachability import reachability
+from checker.proofs.results import Counterexample, Failing
+from checker.results import Instance, Step, Trace
+from model.language.concrete import explain
+from model.language.errors import EvaluationError
+from model.language.model import Model
+from model.language.system import TransitionSystem
+
+Why = Callable[[Model, Any], "Instance | None"]
+"""What falsifies a goal in a state of a model."""
+
+
+def counterexample(
+    model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str], why: Why
+) -> Counterexample:
+    """States, the labels of the steps between them, and why something is false in the last one."""
+    trace = walked(model, system, states, labels)
+    return Counterexample(trace, why(model, trace.steps[-1].state), None)
+
+
+def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
+    """The same, each counterexample with what the explicit engine says of its first state."""
+    shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
+    found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
+    return [
+        each
+        if each.counterexample is None
+        else replace(each, counterexample=replace(each.counterexample, reachability=next(found)))
+        for each in failing
+    ]
+
+
+def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
+    """A trace, each step of which the methods themselves confirm: a solver's word is not enough."""
+    it = Interpreter(model, {})
+    numbers = {str(label): i for i, label in enumerate(it.labels)}
+    values = [system.decode(state) for state in states]
+    steps = [Step(None, None, values[0])]
+    for before, after, label in zip(values[:-1], values[1:], labels, strict=True):
+        number = numbers[label]
+        try:
+            reached = it.step(before, number)
+        except EvaluationError:
+            reached = after
+        if reached != after:
+            raise AssertionError(f"the reference semantics does not allow {label} as the solver has it")
+        steps.append(Step(it.labels[number], it.actors[number], after))
+    return Trace(tuple(model.domains.items()), tuple(steps))
+
+
+def of_predicate(predicate: Any) -> Why:
+    """Why a predicate is false; nothing where there is no predicate, or it means nothing."""
+
+    def why(model: Model, state: Any) -> Instance | None:
+        try:
+            return None if predicate is None else Instance(*explain(model, state, predicate))
+        except EvaluationError:
+            return None
+
+    return why
+
+
+def pair(bounded: Bounded, model: z3.ModelRef) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The state before and the state after in a model of z3."""
+    terms, leaves = bounded.terms, bounded.system.leaves
+    return terms.values(model, leaves, bounded.before), terms.values(model, leaves, bounded.after)

@@ -1,0 +1,66 @@
+"""Statements of a proof as predicates of a bounded model: their parameters run through all values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from checker.results import Instance
+from model.language.concrete import explain, holds
+from model.language.domains import Domain, resolved
+from model.language.errors import EvaluationError
+from model.language.logic import every
+from model.language.model import Model, as_parameter
+from model.language.proofs import Proof, Statement
+
+Predicate = Callable[[Any, Any], Any]
+
+
+def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
+    """Each choice of a statement's parameters, as values of their domains."""
+    domains = parameter_domains(model, statement)
+    for values in itertools.product(*(list(d.values()) for d in domains.values())):
+        yield dict(zip(domains, values, strict=True))
+
+
+def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
+    """The domain of each parameter, brokers counted."""
+    given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
+    return {n: resolved(d, model.broker_count) for n, d in given.items()}
+
+
+def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -> Predicate:
+    """A statement for one choice of its parameters, as a predicate of a model and a state."""
+
+    def of_choice(model: Any, s: Any) -> Any:
+        domains = parameter_domains(model, statement)
+        arguments = [as_parameter(domains[name], value) for name, value in choice.items()]
+        return statement.method(proof(model), s, *arguments)
+
+    return of_choice
+
+
+def predicate(proof: type[Proof], statement: Statement) -> Predicate:
+    """A statement for all values of its parameters; its docstring is the sentence."""
+
+    def of_all(model: Any, s: Any) -> Any:
+        return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
+
+    of_all.__doc__ = statement.sentence
+    return of_all
+
+
+def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
+    """Why a statement is false in a state: the first choice of its parameters for which it is, and what it reads."""
+    for choice in choices(model, statement):
+        one = instance(proof, statement, choice)
+        try:
+            if holds(model, state, one).value:
+                continue
+            reads = explain(model, state, one)[1]
+        except EvaluationError:
+            reads = ()
+        domains = parameter_domains(model, statement)
+        return Instance(tuple((n, domains[n].to_json(x)) for n, x in choice.items()), reads)
+    return None

@@ -1,0 +1,7 @@
+"""A model's own methods without its bounds: numbers are integers of z3, what is kept per number is an array."""
+
+from pathlib import Path
+
+from model.language.errors import speaks_the_language
+
+speaks_the_language(Path(__file__).parent)

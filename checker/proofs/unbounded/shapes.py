@@ -1,0 +1,189 @@
+"""What a domain is stored as without bounds: terms of z3, one for each leaf.
+
+A number, an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set one Bool a
+broker. What there is once per offset of a log without an end, or per number without a greatest, is an Array from Int.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn
+
+import z3
+
+from model.language.brokers import BrokerId, NoBroker
+from model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
+from model.language.errors import ModelError, mistake
+
+Term = Any
+TRUE: Final = z3.BoolVal(True)
+FALSE: Final = z3.BoolVal(False)
+
+
+@dataclass(frozen=True)
+class Infinity:
+    """The value of a setting that is taken away: above every number. `of` names the setting.
+
+    Numbers up to the same infinity are of one *kind*: offsets, epochs, record ids.
+    """
+
+    of: str
+
+    def __le__(self, other: Any) -> bool:
+        return isinstance(other, Infinity)
+
+    __lt__ = __le__
+
+    def __ge__(self, other: Any) -> bool:
+        return True
+
+    def __gt__(self, other: Any) -> bool:
+        return not isinstance(other, Infinity)
+
+    def __add__(self, other: Any) -> Infinity:
+        return self
+
+    __radd__ = __sub__ = __mul__ = __rmul__ = __add__
+
+    def __index__(self) -> NoReturn:
+        raise mistake(
+            "a loop up to a bound, and there is none",
+            "take a parameter, or write the method for this case in the proof, marked @without_bounds",
+        )
+
+    def __str__(self) -> str:
+        return "unbounded"
+
+    __repr__ = __str__
+
+
+def both(*conditions: Term) -> Term:
+    """The conjunction, without what is trivial."""
+    parts = [c for c in conditions if not z3.is_true(c)]
+    if any(map(z3.is_false, parts)):
+        return FALSE
+    return TRUE if not parts else parts[0] if len(parts) == 1 else z3.And(parts)
+
+
+def either(*conditions: Term) -> Term:
+    """The disjunction, without what is trivial."""
+    parts = [c for c in conditions if not z3.is_false(c)]
+    if any(map(z3.is_true, parts)):
+        return TRUE
+    return FALSE if not parts else parts[0] if len(parts) == 1 else z3.Or(parts)
+
+
+def negated(condition: Term) -> Term:
+    if z3.is_true(condition):
+        return FALSE
+    if z3.is_false(condition):
+        return TRUE
+    return condition.arg(0) if z3.is_not(condition) else z3.Not(condition)
+
+
+def chosen(condition: Term, yes: Term, no: Term) -> Term:
+    if z3.is_true(condition) or yes.eq(no):
+        return yes
+    return no if z3.is_false(condition) else z3.If(condition, yes, no)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One leaf: its path, its scalar domain, and of which kind of number there is one for each, if of any."""
+
+    path: str
+    domain: Domain
+    endless: str | None = None
+
+    @property
+    def sort(self) -> z3.SortRef:
+        scalar = z3.BoolSort() if isinstance(self.domain, Flag) else z3.IntSort()
+        return z3.ArraySort(z3.IntSort(), scalar) if self.endless else scalar
+
+
+def kind(domain: Domain) -> str | None:
+    """The kind of the numbers of a domain without a greatest one; None for any other domain."""
+    return domain.high.of if isinstance(domain, Number) and isinstance(domain.high, Infinity) else None
+
+
+def shape(domain: Domain) -> list[Part]:
+    """The leaves of a value of a domain."""
+    match domain:
+        case BrokerSet():
+            return [Part(f"{{{b}}}", Flag()) for b in range(domain.element.count)]
+        case Record():
+            return [
+                replace(p, path=f".{name}{p.path}")
+                for name, d in zip(domain.names, domain.domains, strict=True)
+                for p in shape(d)
+            ]
+        case Sequence_():
+            return [
+                Part(".length", Number(0, domain.capacity)),
+                *_endless(domain.element, kind(Number(0, domain.capacity))),
+            ]
+        case Per() if kind(domain.index) is not None:
+            return _endless(domain.element, kind(domain.index))
+        case Per():
+            return [replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)]
+        case Flag() | Number() | Enum() | Broker():
+            return [Part("", domain)]
+    raise ModelError(f"{domain} cannot be kept without bounds; prove this model at its settings, without --unbounded")
+
+
+def _endless(element: Domain, of: str | None) -> list[Part]:
+    parts = shape(element)
+    if of is None or any(p.endless for p in parts):
+        raise ModelError(f"{element} in endless number cannot be kept without bounds; prove this model at its settings")
+    return [replace(p, path=f"[]{p.path}", endless=of) for p in parts]
+
+
+def inside(domain: Domain, term: Term) -> list[Term]:
+    """That an Int is a value of a scalar domain."""
+    low, high = 0, None  # type: Any, Any
+    match domain:
+        case Number():
+            low, high = domain.low, domain.high
+        case Enum():
+            high = len(domain.members) - 1
+        case Broker():
+            low, high = -1 if domain.optional else 0, domain.count - 1
+        case _:
+            return []
+    return [term >= low, *([term <= high] if isinstance(high, int) else [])]
+
+
+def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
+    """A plain value of a scalar domain as terms; None where it is of another kind."""
+    match domain:
+        case Flag() if isinstance(value, bool):
+            return (z3.BoolVal(value),)
+        case Number() if isinstance(value, int) and not isinstance(value, bool):
+            return (z3.IntVal(value),)
+        case Enum() if isinstance(value, str) and value in domain.members:
+            return (z3.IntVal(domain.members.index(value)),)
+        case Broker() if isinstance(value, BrokerId):
+            return (z3.IntVal(value.number),)
+        case Broker() if value is None or isinstance(value, NoBroker):
+            return (z3.IntVal(-1),)
+        case BrokerSet() if isinstance(value, set | frozenset | list | tuple):
+            if all(isinstance(x, BrokerId) for x in value):
+                members = {x.number for x in value}
+                return tuple(z3.BoolVal(b in members) for b in range(domain.element.count))
+    return None
+
+
+def first(parts: Sequence[Part]) -> list[Term]:
+    """What the leaves hold in the first value of a domain."""
+    found = []
+    for part in parts:
+        low = z3.BoolVal(False) if isinstance(part.domain, Flag) else z3.IntVal(_least(part.domain))
+        found.append(z3.K(z3.IntSort(), low) if part.endless else low)
+    return found
+
+
+def _least(domain: Domain) -> int:
+    if isinstance(domain, Number):
+        return domain.low
+    return -1 if isinstance(domain, Broker) and domain.optional else 0

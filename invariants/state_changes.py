@@ -1,0 +1,56 @@
+"""What leaders bring about at others: requests that are acted on, leader nodes that stay, an ISR that grows again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from invariants.quiescence import quiescent
+from model.language import UnknownName, for_all, invariant, needs
+
+
+@invariant
+@needs("watch", "live")
+def state_changes_complete(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, no state change that was requested of a live broker is still unfinished."""
+    if not getattr(m, "follows_requests", False):
+        raise UnknownName(
+            "invariant state-changes-complete is about the life of requests; in model v2 set lifecycle to true and "
+            "reassignments or topic_changes to 1 or more"
+        )
+    rest = quiescent(m, s)
+    return for_all(
+        lambda p, b: (s.state_change[p][b] != "requested") & (s.state_change[p][b] != "received"),
+        where=lambda p, b: rest & s.live.has(b) & m.is_up(s, b),
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("watch", "state")
+def leader_nodes_are_deleted_by_their_owners(m: Any, s: Any) -> Any:
+    """No broker deletes the leader node of another one."""
+    if not getattr(m, "gives_up", False):
+        raise UnknownName(
+            "invariant leader-nodes-are-deleted-by-their-owners is about leaders that give up; in model v2 set "
+            "load_balancing to true or reassignments to 1 or more"
+        )
+    return ~s.robbed
+
+
+@invariant
+@needs("replica", "state", "live")
+def followers_join_the_isr(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, every live replica that follows the legitimate leader is in the ISR."""
+    rest = quiescent(m, s)
+
+    def follows(p: int, leader: Any, b: Any) -> Any:
+        return m.is_legitimate(s, p, leader) & m.follows_for_good(s, p, b, leader) & s.live.has(b)
+
+    return for_all(
+        lambda p, leader, b: s.state[p].isr.has(b),
+        where=lambda p, leader, b: (rest & follows(p, leader, b) & m.is_assigned(s, p, b)) if b != leader else False,
+        p=m.all_partitions,
+        leader=m.brokers,
+        b=m.brokers,
+    )

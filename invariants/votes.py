@@ -1,0 +1,25 @@
+"""Elections by majority: what a leader has that most replicas have elected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import for_all, invariant, needs
+
+
+@invariant
+@needs("log", "replica", "committed", "elected")
+def elected_leader_has_what_is_committed(m: Any, s: Any) -> Any:
+    """The leader that was elected last has every committed record."""
+
+    def holds(p: int, leader: Any, offset: int) -> Any:
+        log = s.log[p][leader]
+        return (log.length > offset) & (log.at(offset) == s.committed[p].records.at(offset))
+
+    return for_all(
+        holds,
+        where=lambda p, leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),
+        p=m.all_partitions,
+        leader=m.brokers,
+        offset=range(m.log_size),
+    )

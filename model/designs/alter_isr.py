@@ -1,0 +1,138 @@
+"""KIP-497: the controller alone writes the ISR, and a leader asks it by AlterIsr.
+
+On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs.
+What a reader of the KIP looks for is in the files that the design is built from: what a leader does, in `alterations`;
+what the controller does, in `alteration_handling`; who may join the ISR (KIP-841, KIP-903), in `eligibility`; eligible
+leader replicas (KIP-966), in `eligible_leaders`. Here is which settings of the data plane and of the control plane have
+one value, and a goal for each answer of the controller.
+
+A *version* is the partition epoch of later KIPs: the zkVersion of the KIP's text.
+
+Left out, besides what those files say: what `v3` has settings for and this design fixes; several partitions.
+
+Sources: KIP-497 and its comments; the later KIPs and JIRA ids at the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.eligible_leaders import EligibleLeaders
+from model.language import goal, some
+
+
+class AlterIsr(EligibleLeaders):
+    """Leaders that have the ISR altered by the controller, which alone writes it."""
+
+    invariants = (
+        "isr-sane",
+        "no-committed-loss",
+        "quorum-is-superset-of-isr",
+        "single-committed-leader-per-epoch",
+    )
+
+    startup = EligibleLeaders.startup.with_default("controller")
+
+    # What `v3` lets vary, as it was when KIP-497 was built.
+    truncation = "on-fetch"
+    fence_fetch = True
+    fence_truncation = True
+    assign_on_leader = True
+    refuse_undefined_epoch = True
+    truncation_reply = "at-once"
+    truncate_before_high_watermark = True
+    records_have_epochs = True
+    command_check = "controller-epoch"
+    skip_same_leader = False
+    controller_write = "atomic"
+    init_flag = False
+    init_isr = "live"
+    cancellations = False
+    target_isr_check = True
+    target_leader_check = True
+    stop_replica_check = "at-least"
+    reassignment_rounds = 1
+    checkpoint_all = True
+
+    # What is another subject.
+    partitions = 1
+    acks_one = False
+    consumers = False
+    follower_reads = False
+    past_high_watermark = "empty"
+
+    @property
+    def no_leader_isr(self) -> str:
+        """With eligible leader replicas the ISR may become empty; otherwise its last members stay (KAFKA-708)."""
+        return "empty" if self.elr else "keep"
+
+    # What happens only where one of the above has another value.
+    announce_target: Any = None
+    ask_where_epoch_ends: Any = None
+    cancel_reassignment: Any = None
+    checkpoint_without_unstarted_replica: Any = None
+    consume: Any = None
+    delete_partition_not_in_init: Any = None
+    fetch_out_of_range: Any = None
+    ignore_reply: Any = None
+    produce_acks_one: Any = None
+    raise_high_watermark_before_truncating: Any = None
+    read_again: Any = None
+    read_leader_and_isr: Any = None
+    refuse_consumer: Any = None
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    def is_answered(self, s: Any, answer: str) -> Any:
+        """Whether a response with an answer is on its way."""
+        return some(
+            s.alteration[p][b][i].stage == answer
+            for p in self.all_partitions
+            for b in self.brokers
+            for i in self.all_requests
+        )
+
+    @goal
+    def isr_is_altered(self, s: Any) -> Any:
+        """A controller has altered the ISR as a leader asked."""
+        return self.is_answered(s, "success")
+
+    @goal
+    def fenced_leader_epoch_is_answered(self, s: Any) -> Any:
+        """A controller answers FENCED_LEADER_EPOCH."""
+        return self.is_answered(s, "fenced-leader-epoch")
+
+    @goal
+    def ineligible_replica_is_answered(self, s: Any) -> Any:
+        """A controller answers INELIGIBLE_REPLICA."""
+        return self.is_answered(s, "ineligible-replica")
+
+    @goal
+    def invalid_isr_version_is_answered(self, s: Any) -> Any:
+        """A controller answers INVALID_ISR_VERSION, later called INVALID_UPDATE_VERSION."""
+        return self.is_answered(s, "invalid-isr-version")
+
+    @goal
+    def invalid_request_is_answered(self, s: Any) -> Any:
+        """A controller answers INVALID_REQUEST."""
+        return self.is_answered(s, "invalid-request")
+
+    @goal
+    def new_leader_elected_is_answered(self, s: Any) -> Any:
+        """A controller answers NEW_LEADER_ELECTED."""
+        return self.is_answered(s, "new-leader-elected")
+
+    @goal
+    def not_controller_is_answered(self, s: Any) -> Any:
+        """A broker answers NOT_CONTROLLER."""
+        return self.is_answered(s, "not-controller")
+
+    @goal
+    def stale_broker_epoch_is_answered(self, s: Any) -> Any:
+        """A controller answers STALE_BROKER_EPOCH."""
+        return self.is_answered(s, "stale-broker-epoch")
+
+    @goal
+    def unknown_topic_or_partition_is_answered(self, s: Any) -> Any:
+        """A controller answers UNKNOWN_TOPIC_OR_PARTITION."""
+        return self.is_answered(s, "unknown-topic-or-partition")

@@ -1,0 +1,58 @@
+"""Why with AlterIsr the leader is always in the ISR: whoever asks for an ISR is in what it asks for.
+
+Only `isr-sane` is proved here. The lemmas of V3 about versions are not needed: the controller alone writes the ISR, and
+looks at who leads as it does. docs/proofs.md says how far the other invariants are from a proof.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.alter_isr import AlterIsr
+from model.designs.alterations import any_arriving_request
+from model.designs.logs import any_partition
+from model.language import broker, implies, number
+from model.language.proofs import Proof, lemma, target
+
+
+def any_controller(model: Any) -> Any:
+    """Controllers, as channels are indexed by them."""
+    return model.domains["channel"].index
+
+
+def any_place(model: Any) -> Any:
+    """Places in a channel."""
+    return number(0, model.channel_size - 1)
+
+
+class AlterIsrProof(Proof):
+    """Whatever names a leader and an ISR, in a replica, on its way or in the controller, has the one in the other."""
+
+    of = AlterIsr
+
+    @lemma(p=any_partition, b=broker)
+    def who_leads_is_in_its_own_isr(self, s: Any, p: int, b: Any) -> Any:
+        """A broker that believes to lead is in the ISR that it knows."""
+        return implies(s.replica[p][b].role == "leader", s.replica[p][b].isr.has(b))
+
+    @lemma(p=any_partition, b=broker, i=any_arriving_request)
+    def who_asks_for_an_isr_is_in_it(self, s: Any, p: int, b: Any, i: int) -> Any:
+        """A broker that has an alteration under way asks for an ISR with itself in it."""
+        one = s.alteration[p][b][i]
+        return implies(one.stage != "none", one.isr.has(b))
+
+    @lemma(c=any_controller, b=broker, place=any_place)
+    def a_command_names_a_leader_in_the_isr(self, s: Any, c: Any, b: Any, place: int) -> Any:
+        """The leader that a command names, if any, is in the ISR that it names."""
+        sent, request = s.channel[c][b].length > place, s.channel[c][b].at(place)
+        return implies(sent & ~request.leader.is_none, request.isr.has(request.leader))
+
+    @lemma(p=any_partition)
+    def the_leader_is_in_the_isr(self, s: Any, p: int) -> Any:
+        """The leader, if there is one, is in the ISR."""
+        return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)
+
+    @target(p=any_partition)
+    def isr_sane(self, s: Any, p: int) -> Any:
+        """The leader, if there is one, is in the ISR."""
+        return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)

@@ -1,0 +1,316 @@
+"""How a controller handles AlterIsr.
+
+It looks at a request in a fixed order, and answers with the first error that it finds, or alters the ISR. A deposed
+controller that has not noticed answers from its *view*: what it knew when another was elected.
+
+Left out: a broker that is no controller at all, and answers NOT_CONTROLLER.
+
+Sources: KIP-497 with its comments, KIP-380, KAFKA-14144, KAFKA-14154; the order of checks is that of Kafka's two
+controllers after KAFKA-14154.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.alterations import ERRORS, any_arriving_request, one_of
+from model.designs.controller import any_controller
+from model.designs.isr_commands import IsrCommands
+from model.designs.logs import any_partition
+from model.language import action, broker, every, implies, none, number, optional, per, record, setting, when
+
+
+class AlterationHandling(IsrCommands):
+    """A controller's side of AlterIsr."""
+
+    abstract = True
+
+    failover_raises_version = setting(
+        True,
+        meaning="answer = before-write: a new controller writes each state at a new version, since what the "
+        "last one had accepted is lost with it",
+    )
+    idempotent_check = setting(
+        True, meaning="controller_kind = zookeeper: a request for the ISR that there is succeeds (KAFKA-14144)"
+    )
+    ahead_check = setting(
+        True,
+        meaning="a controller that knows less than the leader says NOT_CONTROLLER, not FENCED_LEADER_EPOCH, "
+        "INVALID_ISR_VERSION or success (KAFKA-14154)",
+    )
+    sender_epoch_check = setting(
+        True, meaning="requests name the leader's broker epoch, and those of a former life are refused (KIP-380)"
+    )
+    controllers_in_order = setting(True, meaning="no leader asks an older controller than the last that it has asked")
+    requests_in_order = setting(True, meaning="late_requests: what was sent first is handled first, and to the end")
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def names_holder(self) -> bool:
+        return bool(self.controller_failover and self.answer == "before-write")
+
+    def alteration_fields(self) -> dict[str, Any]:
+        return {**super().alteration_fields(), **({"holder": optional(broker)} if self.names_holder else {})}
+
+    def no_alteration(self) -> dict[str, Any]:
+        return {**super().no_alteration(), **({"holder": none} if self.names_holder else {})}
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, what deposed controllers know, and which controller each leader has asked."""
+        found = super().variables()
+        if self.controller_failover:
+            view = record(**self.decision())
+            found["view"] = per(broker, per(any_partition(self), view))
+            if self.controllers_in_order:
+                found["asked_controller_epoch"] = per(broker, number(0, self.max_controller_epoch))
+        return found
+
+    # --- what a controller knows ------------------------------------------------------------------------------------
+
+    def is_latest(self, s: Any, c: Any) -> Any:
+        """Whether no other controller was elected after this one."""
+        return s.own_controller_epoch[c] == s.controller_epoch if self.controller_failover else True
+
+    def known(self, s: Any, c: Any, p: int, field: str) -> Any:
+        """A field of a partition's state as a controller knows it."""
+        now = getattr(s.state[p], field)
+        return when(self.is_latest(s, c), now, getattr(s.view[c][p], field)) if self.controller_failover else now
+
+    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+        super().take_over(s, c, epoch)
+        self.lose_accepted(s, c)
+        for p in self.all_partitions:
+            state = s.state[p]
+            for other in self.brokers:
+                if other == c:
+                    s.view[c][p] = self.without_decision()
+                else:
+                    deposed = s.acts[other] & self.is_latest(s, other)
+                    now = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
+                    s.view[other][p] = when(deposed, now, s.view[other][p])
+
+    @action(c=broker, actor="c")
+    def resign_as_controller(self, s: Any, c: Any) -> None:
+        """A deposed controller notices; what it had accepted and not written is lost."""
+        if not self.controller_failover:
+            return
+        super().resign_as_controller(s, c)
+        self.forget_view(s, c)
+        self.lose_accepted(s, c)
+
+    def forget_view(self, s: Any, c: Any) -> None:
+        for p in self.all_partitions:
+            s.view[c][p] = self.without_decision()
+
+    def lose_accepted(self, s: Any, c: Any, stopped: Any = None) -> None:
+        """What a controller has accepted is lost; alterations of a broker that stops are of a former life now."""
+        for p in self.all_partitions:
+            for leader in self.brokers:
+                for i in self.all_places:
+                    one = s.alteration[p][leader][i]
+                    stops = stopped is not None and leader == stopped
+                    if self.names_holder:
+                        kept = {name: getattr(one, name) for name in self.no_alteration()}
+                        if stops:
+                            kept["former"] = one.stage != "none"
+                        held = (one.stage == "accepted") & (one.holder == c)
+                        s.alteration[p][leader][i] = when(held, self.no_alteration(), kept)
+                    elif stops:
+                        one.former = one.stage != "none"
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        super().stop(s, b, kept)
+        self.lose_accepted(s, b, stopped=b)
+        if self.controller_failover:
+            self.forget_view(s, b)
+            if self.controllers_in_order:
+                s.asked_controller_epoch[b] = 0
+
+    def begin_life(self, s: Any, b: Any) -> None:
+        super().begin_life(s, b)
+        if not self.marks_bounces:
+            return
+        for p in self.all_partitions:
+            for leader in self.brokers:
+                for i in self.all_places:
+                    if leader != b:
+                        one = s.alteration[p][leader][i]
+                        one.bounced = when(one.isr.has(b), one.bounced | {b}, one.bounced)
+
+    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
+        """A new controller, which has seen no broker yet, writes anew what the last one may have promised to change."""
+        if self.names_holder and self.failover_raises_version:
+            changed = changed | s.seen_live[c][p].is_empty
+        super().decide(s, c, p, leader, isr, changed)
+
+    # --- what is wrong with a request -------------------------------------------------------------------------------
+
+    def refusals(self, s: Any, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
+        """Conditions and what is answered where one holds, in the order in which the controller looks at them."""
+        one = s.alteration[p][b][i]
+        leader, epoch, version = (self.known(s, c, p, name) for name in ("leader", "epoch", "version"))
+        found: list[tuple[Any, str]] = [*self._refused_sender(s, c, p, b, one)]
+        if self.has_topics:
+            gone = ~s.topic[p].has_path
+            unknown = gone | (one.incarnation != s.topic[p].incarnation) if self.topic_id else gone
+            found.append((unknown, "unknown-topic-or-partition"))
+        if self.ahead_check:
+            found.append(((one.epoch > epoch) | (one.version > version), "not-controller"))
+        found.append((one.epoch != epoch, "fenced-leader-epoch"))
+        misfit = [(leader != b, "invalid-request")]
+        old = [(one.version != version, "invalid-isr-version")]
+        if self.controller_kind == "zookeeper" and self.idempotent_check and self.answer == "after-write":
+            old.insert(0, ((leader == b) & (one.isr == self.known(s, c, p, "isr")), "success"))
+        found += [*misfit, *old, (~self.is_of_replicas(s, p, one.isr), "invalid-request")]
+        found += self._refused_members(s, c, p, one)
+        if self.controller_failover:
+            found.append((~self.acting(s, c), "not-controller"))
+            moved = (s.state[p].version != one.version) | (s.state[p].epoch != one.epoch)
+            found.append((moved, "invalid-isr-version"))
+        return found
+
+    def _refused_sender(self, s: Any, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
+        """A request of a former life; with ZooKeeper a broker without a session has no broker epoch."""
+        if not self.sender_epoch_check:
+            return []
+        found = [one.former] if self.has_crashes else []
+        if self.controller_kind == "zookeeper":
+            found.append(~s.seen_live[c][p].has(b))
+        return [(condition, "stale-broker-epoch") for condition in found]
+
+    def _refused_members(self, s: Any, c: Any, p: int, one: Any) -> list[tuple[Any, str]]:
+        """Members that are fenced or stopping as far as the controller has seen, and those that have bounced."""
+        found = [~(one.isr <= s.seen_live[c][p])] if self.eligible_check else []
+        if self.marks_bounces:
+            found.append(~one.bounced.is_empty)
+        return [(condition, "ineligible-replica") for condition in found]
+
+    def is_of_replicas(self, s: Any, p: int, isr: Any) -> Any:
+        return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
+
+    def asked(self, s: Any, c: Any, p: int, b: Any, i: int) -> Any:
+        """A request that a controller handles now; it has seen which brokers there are."""
+        one = s.alteration[p][b][i]
+        s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
+        if self.requests_in_order and i in self.all_requests:
+            for late in self.all_places[self.requests_in_flight :]:
+                s.require(~one_of(s.alteration[p][b][late].stage, ("asked", "accepted")))
+        if self.controller_failover and self.controllers_in_order:
+            mine, present = s.own_controller_epoch[c], ~one.former if self.has_crashes else True
+            s.require(implies(present, mine >= s.asked_controller_epoch[b]))
+            s.asked_controller_epoch[b] = when(present, mine, s.asked_controller_epoch[b])
+        return one
+
+    def is_in_order(self, s: Any, c: Any, p: int, b: Any, i: int) -> Any:
+        """Whether nothing is wrong with a request."""
+        return every(~condition for condition, _ in self.refusals(s, c, p, b, i))
+
+    # --- the controller handles a request ---------------------------------------------------------------------------
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller alters the ISR as a leader asks, at the next version, and says so."""
+        if self.answer == "before-write":
+            return
+        one = self.asked(s, c, p, b, request)
+        s.require(self.is_in_order(s, c, p, b, request))
+        s.require(implies(self.completes_reassignment(s, p, b, one.isr), False))
+        version, later_epoch = self.write_altered(s, c, p, b, one.isr)
+        one.stage = when(later_epoch, "success-in-later-epoch", "success")
+        if self.says_version:
+            one.said_version = version
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
+        if self.controller_kind == "kraft" or not self.idempotent_check or self.answer == "before-write":
+            return
+        one = self.asked(s, c, p, b, request)
+        s.require(self.first_refusal(s, c, p, b, request, "success"))
+        one.stage = "success"
+        if self.says_version:
+            one.said_version = self.known(s, c, p, "version")
+
+    def first_refusal(self, s: Any, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
+        """Whether the first thing that the controller notices leads to one of some answers."""
+        found: Any = False
+        for condition, answer in reversed(self.refusals(s, c, p, b, i)):
+            found = condition | found if answer in answers else ~condition & found
+        return found
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def refuse_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller answers a request with an error."""
+        one = self.asked(s, c, p, b, request)
+        s.require(self.first_refusal(s, c, p, b, request, *ERRORS))
+        answer: Any = "none"
+        for condition, code in reversed(self.refusals(s, c, p, b, request)):
+            answer = when(condition, code, answer)
+        one.stage = answer
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller says that it has a request, and will write the ISR later (the KIP's text)."""
+        if self.answer == "after-write":
+            return
+        one = self.asked(s, c, p, b, request)
+        s.require(self.is_in_order(s, c, p, b, request))
+        one.stage = "accepted"
+        if self.names_holder:
+            one.holder = c
+
+    def accepted(self, s: Any, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
+        """A request that a controller has accepted, and whether it is still at the version that there is."""
+        one, state = s.alteration[p][b][i], s.state[p]
+        s.require(one.stage == "accepted", self.believes(s, c))
+        if self.names_holder:
+            s.require(one.holder == c)
+        return one, (state.version == one.version) & (state.epoch == one.epoch) & self.has_path(s, p)
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def write_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller writes the ISR of a request that it has accepted, and tells the leader by LeaderAndIsr.
+
+        It waits for members that are not eligible now.
+        """
+        if self.answer == "after-write":
+            return
+        one, fits = self.accepted(s, c, p, b, request)
+        s.require(fits, self.acting(s, c), *(~x for x, _ in self._refused_members(s, c, p, one)))
+        self.write_altered(s, c, p, b, one.isr)
+        s.alteration[p][b][request] = self.no_alteration()
+
+    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+        """The controller drops a request that it has accepted: there is a later version, of which the leader hears."""
+        if self.answer == "after-write":
+            return
+        _, fits = self.accepted(s, c, p, b, request)
+        s.require(~fits)
+        s.alteration[p][b][request] = self.no_alteration()
+
+    # --- reassignment in KRaft --------------------------------------------------------------------------------------
+
+    def completes_reassignment(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+        """Whether an ISR has all new replicas of a partition whose leader is not one of them."""
+        if self.controller_kind == "zookeeper" or not self.reassignments:
+            return False
+        assignment = s.assignment[p]
+        return (assignment.phase == "adding") & (assignment.target <= isr) & ~assignment.target.has(b)
+
+    @action(
+        c=any_controller, p=any_partition, b=broker, request=any_arriving_request, leader=broker, actor="controller"
+    )
+    def complete_reassignment(self, s: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> None:
+        """With the ISR that a leader asks for the reassignment is complete: a new replica leads, the old ones stop."""
+        if self.controller_kind == "zookeeper" or not self.reassignments or self.answer == "before-write":
+            return
+        if b == leader:
+            return
+        one, assignment = self.asked(s, c, p, b, request), s.assignment[p]
+        s.require(self.is_in_order(s, c, p, b, request), self.completes_reassignment(s, p, b, one.isr))
+        s.require(assignment.target.has(leader), s.live.has(leader))
+        leaving = assignment.replicas - assignment.target
+        self.tell(s, c, p, leader, one.isr & assignment.target, assignment.target, leaving)
+        self._assign(s, p, assignment.target)
+        one.stage = "new-leader-elected"

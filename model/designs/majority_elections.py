@@ -1,0 +1,259 @@
+"""Majority vote, elections: a replica leads in an epoch in which most replicas have voted for it.
+
+A replica stands in a new epoch and asks the others for their votes (RequestVote of Raft), of which each has one in
+every epoch. `elected` is a ghost: the leader elected last, in the epoch that is the greatest in which anybody was
+elected.
+
+Left out: timeouts (a replica stands at any moment, or, where `timeouts` is 0, only when no leader is up and it would be
+elected: Raft's pre-vote).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import UNKNOWN, Logs, any_partition
+from model.language import (
+    action,
+    broker,
+    count,
+    enum,
+    flag,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    set_of,
+    setting,
+    some,
+    when,
+)
+
+
+class ElectionsByMajority(Logs):
+    """Replicas that stand, vote, and hear of each other's epochs."""
+
+    abstract = True
+
+    timeouts = setting(
+        1,
+        at_least=0,
+        at_most=5,
+        meaning="replicas that stand for election although a leader is up, or most replicas may refuse them",
+        bound=lambda m, s: s.timeouts == m.timeouts if m.timeouts else False,
+    )
+    vote = setting(
+        "up-to-date",
+        choices=("up-to-date", "longest-log", "any"),
+        meaning="for whom a replica votes, once in each epoch: who has a last record of a later epoch, or of the same "
+        "and a log that is no shorter; whose log is no shorter; anybody",
+    )
+    votes = setting(
+        "one-by-one",
+        choices=("one-by-one", "at-once"),
+        meaning="whether each RequestVote is a step, or a whole election is",
+    )
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def majority(self) -> int:
+        """How many replicas are more than half of them."""
+        return int(self.replicas) // 2 + 1
+
+    def role_fields(self) -> dict[str, Any]:
+        """What a replica knows; votes are those that it has got, of a candidate or a leader."""
+        return {
+            "role": enum("none", "follower", "candidate", "leader"),
+            "leader": optional(broker),
+            "epoch": self.any_epoch(),
+            "voted": flag,
+            "votes": set_of(broker),
+            "high_watermark": self.any_end(),
+        }
+
+    def variables(self) -> dict[str, Any]:
+        found = super().variables()
+        found["elected"] = per(any_partition(self), record(leader=optional(broker), epoch=self.any_epoch()))
+        if self.timeouts:
+            found["timeouts"] = number(0, self.timeouts)
+        return found
+
+    def initial(self, s: Any) -> None:
+        """Broker 0 leads in epoch 0, elected by all."""
+        first = self.broker(0)
+        if self.has_crashes:
+            s.up = set(self.brokers)
+        for p in self.all_partitions:
+            s.elected[p].leader = first
+            for b in self.brokers:
+                leads = b == first
+                self.take_role(s, p, b, "leader" if leads else "follower", first)
+                s.replica[p][b].voted = True
+                s.replica[p][b].votes = set(self.brokers) if leads else set()
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker leads, and nobody was elected later."""
+        return self.leads(s, p, b) & (s.elected[p].leader == b) & (s.elected[p].epoch == s.replica[p][b].epoch)
+
+    def take_role(self, s: Any, p: int, b: Any, role: str, leader: Any) -> None:
+        s.replica[p][b].role = role
+        s.replica[p][b].leader = leader
+        s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
+
+    def last_epoch(self, s: Any, p: int, b: Any) -> Any:
+        """The epoch of a log's last record, -1 if there is none."""
+        log = s.log[p][b]
+        return when(log.is_empty, -1, log.last.epoch)
+
+    def accepts(self, s: Any, p: int, voter: Any, candidate: Any) -> Any:
+        """Whether a replica may vote for another's log."""
+        mine, other = s.log[p][voter].length, s.log[p][candidate].length
+        if self.vote == "any":
+            return other >= 0
+        if self.vote == "longest-log":
+            return other >= mine
+        last, others_last = self.last_epoch(s, p, voter), self.last_epoch(s, p, candidate)
+        return (others_last > last) | ((others_last == last) & (other >= mine))
+
+    def grants(self, s: Any, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
+        """Whether a replica that is up votes for another in an epoch: it has not voted in it, nor in a later one."""
+        own = s.replica[p][voter]
+        unspent = (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
+        return self.is_up(s, voter) & unspent & self.accepts(s, p, voter, candidate)
+
+    # --- elections --------------------------------------------------------------------------------------------------
+
+    def stand(self, s: Any, p: int, b: Any) -> None:
+        """A replica votes for itself in a new epoch."""
+        epoch = s.replica[p][b].epoch + 1
+        s.require(self.is_up(s, b), s.replica[p][b].role != "leader", epoch <= self.max_leader_epoch)
+        s.replica[p][b].epoch = epoch
+        s.replica[p][b].voted = True
+        s.replica[p][b].votes = {b}
+        self.take_role(s, p, b, "candidate", none)
+
+    def would_win(self, s: Any, p: int, b: Any) -> Any:
+        """Whether most replicas are up and would vote for a replica in its next epoch (pre-vote)."""
+        epoch = s.replica[p][b].epoch + 1
+        votes = [self.grants(s, p, voter, b, epoch) if voter != b else self.is_up(s, b) for voter in self.brokers]
+        return count(votes) >= self.majority
+
+    def is_winning(self, s: Any, p: int) -> Any:
+        """Whether a candidate is there that most replicas have voted for, or still may."""
+        possible = []
+        for b in self.brokers:
+            own = s.replica[p][b]
+            votes = [
+                own.votes.has(voter) | (self.grants(s, p, voter, b, own.epoch) if voter != b else False)
+                for voter in self.brokers
+            ]
+            possible.append(self.is_up(s, b) & (own.role == "candidate") & (count(votes) >= self.majority))
+        return some(possible)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def stand_for_election(self, s: Any, p: int, b: Any) -> None:
+        """No leader is up, and a replica that most others would vote for stands."""
+        if self.votes != "one-by-one":
+            return
+        s.require(~some(self.leads(s, p, x) for x in self.brokers), ~self.is_winning(s, p), self.would_win(s, p, b))
+        self.stand(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    def time_out(self, s: Any, p: int, b: Any) -> None:
+        """A replica hears of no leader for too long, and stands."""
+        if not self.timeouts or self.votes != "one-by-one":
+            return
+        s.require(s.timeouts < self.timeouts)
+        s.timeouts += 1
+        self.stand(s, p, b)
+
+    @action(p=any_partition, voter=broker, candidate=broker, actor="voter")
+    def grant_vote(self, s: Any, p: int, voter: Any, candidate: Any) -> None:
+        """A replica votes for a candidate (RequestVote); if it leads itself, in an earlier epoch, it ceases to."""
+        if voter == candidate or self.votes != "one-by-one":
+            return
+        own, other = s.replica[p][voter], s.replica[p][candidate]
+        s.require(self.is_up(s, candidate), other.role == "candidate")
+        s.require(self.grants(s, p, voter, candidate, other.epoch))
+        own.epoch = other.epoch
+        own.voted = True
+        own.votes = set()
+        self.take_role(s, p, voter, "follower", none)
+        other.votes = other.votes.including(voter)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def become_leader(self, s: Any, p: int, b: Any) -> None:
+        """A candidate that most replicas have voted for leads."""
+        if self.votes != "one-by-one":
+            return
+        replica = s.replica[p][b]
+        s.require(self.is_up(s, b), replica.role == "candidate", replica.votes.size >= self.majority)
+        self.note_election(s, p, b, replica.epoch)
+        self.take_role(s, p, b, "leader", b)
+
+    def note_election(self, s: Any, p: int, b: Any, epoch: Any) -> None:
+        later = epoch > s.elected[p].epoch
+        s.elected[p].leader = when(later, b, s.elected[p].leader)
+        s.elected[p].epoch = when(later, epoch, s.elected[p].epoch)
+
+    @action(p=any_partition, b=broker, voters=set_of(broker), actor="b")
+    def elect(self, s: Any, p: int, b: Any, voters: Any) -> None:
+        """No leader is up, and just enough replicas, itself among them, elect one."""
+        if self.votes != "at-once" or b not in voters or len(voters) != self.majority:
+            return
+        s.require(~some(self.leads(s, p, x) for x in self.brokers))
+        self.win(s, p, b, voters)
+
+    @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", perturbation=True)
+    def depose(self, s: Any, p: int, b: Any, voters: Any) -> None:
+        """A replica hears of no leader for too long, and just enough replicas elect it although there is one."""
+        if self.votes != "at-once" or not self.timeouts or b not in voters or len(voters) != self.majority:
+            return
+        s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
+        s.timeouts += 1
+        self.win(s, p, b, voters)
+
+    def win(self, s: Any, p: int, b: Any, voters: Any) -> None:
+        """A replica is elected in its next epoch by some others."""
+        epoch = s.replica[p][b].epoch + 1
+        s.require(self.is_up(s, b), epoch <= self.max_leader_epoch)
+        for voter in voters:
+            if voter != b:
+                s.require(self.grants(s, p, voter, b, epoch))
+                self.take_role(s, p, voter, "follower", b)
+                s.replica[p][voter].votes = set()
+            s.replica[p][voter].epoch = epoch
+            s.replica[p][voter].voted = True
+        self.take_role(s, p, b, "leader", b)
+        s.replica[p][b].votes = voters
+        self.note_election(s, p, b, epoch)
+
+    @action(p=any_partition, b=broker, leader=broker, actor="b")
+    def hear_of_leader(self, s: Any, p: int, b: Any, leader: Any) -> None:
+        """A replica hears of a leader in its own epoch or a later one, and follows it."""
+        if b == leader:
+            return
+        own, other = s.replica[p][b], s.replica[p][leader]
+        s.require(self.is_up(s, b), self.leads(s, p, leader))
+        later = own.epoch < other.epoch
+        s.require(later | ((own.epoch == other.epoch) & (own.leader != leader) & (own.role != "leader")))
+        own.voted = when(later, False, own.voted)
+        own.epoch = other.epoch
+        own.votes = set()
+        self.take_role(s, p, b, "follower", leader)
+
+    @action(p=any_partition, b=broker, other=broker, actor="b")
+    def hear_of_later_epoch(self, s: Any, p: int, b: Any, other: Any) -> None:
+        """A replica hears of a later epoch from one that it cannot follow or vote for; it neither leads nor stands."""
+        if b == other:
+            return
+        mine, theirs = s.replica[p][b], s.replica[p][other]
+        s.require(self.is_up(s, b), self.is_up(s, other), mine.epoch < theirs.epoch, theirs.role != "leader")
+        s.require(~((theirs.role == "candidate") & self.accepts(s, p, b, other)))
+        mine.epoch = theirs.epoch
+        mine.voted = False
+        mine.votes = set()
+        self.take_role(s, p, b, "follower", none)

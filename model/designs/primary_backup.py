@@ -1,0 +1,106 @@
+"""Primary-backup replication with an ISR, and brokers that fail for good: what majority vote is compared with.
+
+The page "KafkaController" compares two ways of keeping replicas equal; this is Kafka's at its plainest, over the same
+logs and fetches as the other designs. A record is committed when the ISR has it. Somebody, be it a controller or a
+ZooKeeper lock, gives a partition whose leader is dead to a live member of the ISR, in a new epoch, in one step; each
+broker hears of it when it does. The leader takes dead replicas out of the ISR, with a conditional write.
+
+Left out: how that somebody is elected and how it tells brokers (V3), and brokers that come back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import any_partition
+from model.designs.partition_state import PartitionState
+from model.language import action, broker, goal, setting, some
+
+
+class PrimaryBackup(PartitionState):
+    """One decision about each partition, which brokers learn of one by one."""
+
+    invariants = ("no-committed-loss", "acknowledged-is-not-lost-everywhere", "service-goes-on")
+
+    controller_failover = False
+    reassigns = False
+    lossy_crashes = 0
+    expiries = 0
+    checkpoint = "at-stop"  # nobody reads it again
+    checkpoint_all = True
+    expand_guard = "epoch-start"
+    shrink_guard = "lagging"
+    records_have_epochs = True
+    assign_on_leader = True
+    fence_fetch = True
+    fence_truncation = True
+    refuse_undefined_epoch = True
+    truncation_reply = "at-once"
+    truncate_before_high_watermark = True
+
+    crashes = setting(
+        0,
+        at_least=0,
+        at_most=5,
+        meaning="brokers that fail and do not come back",
+        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
+    )
+    slow_replicas = setting(
+        False, meaning="the leader also takes a live follower out of the ISR that lags behind its log end"
+    )
+    truncation = setting(
+        "on-fetch",
+        choices=("high-watermark", "on-fetch"),
+        meaning="what a new follower keeps of its log: what lies below its high watermark, or what the leader has too",
+    )
+
+    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        behind = super().lags(s, p, b, follower)
+        if self.slow_replicas:
+            return behind
+        return behind & ~s.live.has(follower)
+
+    @action(p=any_partition, b=broker, actor="controller")
+    def elect(self, s: Any, p: int, b: Any) -> None:
+        """The leader is dead: a live member of the ISR leads, and the ISR loses who is dead."""
+        if not self.crashes:
+            return
+        state = s.state[p]
+        alive = state.isr & s.live
+        s.require(~s.live.has(state.leader), alive.has(b))
+        s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
+        s.state[p] = {"leader": b, "isr": alive, "epoch": state.epoch + 1, "version": state.version + 1}
+
+    @action(p=any_partition, b=broker, actor="b")
+    def hear_of_leader(self, s: Any, p: int, b: Any) -> None:
+        """A broker hears of the latest decision, and follows."""
+        if not self.crashes:
+            return
+        state = s.state[p]
+        s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader != b)
+        self.become_follower(s, p, b, state.leader, state.epoch)
+        s.replica[p][b].version = state.version
+
+    @action(p=any_partition, b=broker, actor="b")
+    def hear_that_it_leads(self, s: Any, p: int, b: Any) -> None:
+        """A broker hears of the latest decision, which is that it leads."""
+        if not self.crashes:
+            return
+        state = s.state[p]
+        s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader == b)
+        self.become_leader(s, p, b, state.epoch, state.isr)
+        s.replica[p][b].version = state.version
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        """The leader writes the ISR at the version that it knows."""
+        replica, state = s.replica[p][b], s.state[p]
+        s.require(self.leads(s, p, b), state.version == replica.version, state.version < self.max_version)
+        state.isr = isr
+        state.version += 1
+        replica.isr = isr
+        replica.version += 1
+
+    @goal
+    def another_broker_leads(self, s: Any) -> Any:
+        """A broker other than the first is the legitimate leader."""
+        return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])

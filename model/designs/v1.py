@@ -1,0 +1,241 @@
+"""V1: every replica listens to ZooKeeper and acts by itself; whoever creates the leader node first leads.
+
+The page of this design is not at hand. What is here is put together from what its successors say of it: the pages
+"KafkaController" (paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2"
+(what it changes of the first; its brokerStartup, leaderElection and onLeaderChange). So:
+
+* paths of a partition: leader (ephemeral), ISR (written by the leader), replicas and, while they change,
+  partitions_reassigned; all replicas watch the same paths;
+* a replica that finds no leader node and is in the ISR, or finds the ISR empty, tries to create the node; the first
+  one leads, the others follow, and truncate to their high watermark as they begin to;
+* nothing guards what a leader writes, and no record, request or node says in whose leadership it was written. *Epochs*
+  are here as ghosts: they count how often the leader node was created, for invariants and bounds alone, and nothing of
+  the protocol reads them.
+
+The page on V2 counts five watches of each partition in this design and does not say which. Declared are those that the
+table of paths in "KafkaController" has besides ISR, which only its reader and its writer, the leader, is said to use.
+
+Left out: preferred replicas and how long others wait for them; the creation and deletion of topics and partitions
+(partitions_add, partitions_remove, whose watches are counted nevertheless); the leader node of a broker's own former
+session, which keeps it from coming back before that session is over (KAFKA-1387).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from model.designs.logs import any_partition
+from model.designs.watched_replicas import WatchedReplicas
+from model.designs.watches import Watch
+from model.language import action, broker, flag, goal, per, record, set_of, setting, some
+
+
+class ZookeeperListeners(WatchedReplicas):
+    """Leader election by an ephemeral node, and leaders that write the ISR."""
+
+    invariants = ("no-split-brain", "no-committed-loss", "committed-records-are-stable")
+
+    watches: ClassVar = (
+        Watch("/brokers/ids", "cluster", "brokers"),
+        Watch("/brokers/topics", "cluster", "brokers"),
+        Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
+        Watch("/brokers/topics/[topic]/[partition]/replicas", "partition", "replicas"),
+        Watch("/admin/partitions_reassigned/[topic]/[partition]", "partition", "replicas"),
+        Watch("/admin/partitions_add/[topic]/[partition]", "partition", "replicas"),
+        Watch("/admin/partitions_remove/[topic]/[partition]", "partition", "replicas"),
+    )
+
+    truncation = "high-watermark"
+    records_have_epochs = True
+    fence_fetch = True
+    fence_truncation = True
+    assign_on_leader = True
+    refuse_undefined_epoch = True
+    truncation_reply = "at-once"
+    truncate_before_high_watermark = True
+
+    election = setting(
+        "read-then-create",
+        choices=("read-then-create", "read-then-write", "multi"),
+        meaning="how a replica comes to lead: it reads the ISR and creates the leader node later; and then it also "
+        "writes the ISR as it read it; or in one step, a ZooKeeper multi that fails if the ISR has changed, and "
+        "raises its version",
+    )
+    isr_write = setting(
+        "unconditional",
+        choices=("unconditional", "conditional"),
+        meaning="whether the leader writes the ISR only at the version that it last saw",
+    )
+    skip_same_leader = setting(
+        False, meaning="a follower that is told of its own leader goes on, and does not truncate again"
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def reads_first(self) -> bool:
+        return bool(self.election != "multi")
+
+    def variables(self) -> dict[str, Any]:
+        """The data plane, ZooKeeper with its watches, and what a replica has read that tries to lead."""
+        found = super().variables()
+        if self.reads_first:
+            version = self.decision()["version"]
+            candidate = record(stands=flag, isr=set_of(broker), version=version)
+            found["candidate"] = per(any_partition(self), per(broker, candidate))
+        return found
+
+    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a replica follows a leader; since when, nobody in this design knows."""
+        return self.follows(s, p, follower, leader)
+
+    # --- leader election --------------------------------------------------------------------------------------------
+
+    def may_stand(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a replica may try to lead: it is assigned, and in the ISR, if there is one (leaderElection)."""
+        isr = s.state[p].isr
+        return self.is_assigned(s, p, b) & (isr.is_empty | isr.has(b))
+
+    def forget_candidacy(self, s: Any, p: int, b: Any) -> None:
+        if self.reads_first:
+            s.candidate[p][b] = {"stands": False, "isr": set(), "version": 0}
+
+    @action(p=any_partition, b=broker, actor="b")
+    def stand_for_leader(self, s: Any, p: int, b: Any) -> None:
+        """Told of the leader node, a replica finds none, reads the ISR, and may lead."""
+        if not self.reads_first:
+            return
+        state = s.state[p]
+        s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
+        self.read_and_watch(s, p, b, "leader")
+        s.candidate[p][b] = {"stands": True, "isr": state.isr, "version": state.version}
+        self.note_load(s, 0, 3)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def create_leader_node(self, s: Any, p: int, b: Any) -> None:
+        """A replica that found no leader node is the first to create it, and leads (becomeLeader)."""
+        if not self.reads_first:
+            return
+        candidate = s.candidate[p][b]
+        s.require(candidate.stands, self.connected(s, b), s.state[p].leader.is_none)
+        version = candidate.version
+        if self.election == "read-then-write":
+            s.state[p].isr = candidate.isr
+            version = self.write_version(s, p)
+        self.lead(s, p, b, candidate.isr, version)
+        told = self.fire(s, p, "leader")
+        self.forget_candidacy(s, p, b)
+        self.note_load(s, told, 1)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def lose_election(self, s: Any, p: int, b: Any) -> None:
+        """A replica finds that another has created the leader node, and follows that (becomeFollower)."""
+        if not self.reads_first:
+            return
+        s.require(s.candidate[p][b].stands, self.connected(s, b), ~s.state[p].leader.is_none)
+        self.follow(s, p, b)
+        self.forget_candidacy(s, p, b)
+        self.note_load(s, 0, 2)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def take_the_lead(self, s: Any, p: int, b: Any) -> None:
+        """Told of the leader node, a replica finds none, and creates it in one step with the ISR's next version."""
+        if self.reads_first:
+            return
+        state = s.state[p]
+        s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
+        self.lead(s, p, b, state.isr, self.write_version(s, p))
+        self.note_load(s, self.read_and_watch(s, p, b, "leader", changes=True), 4)
+
+    def lead(self, s: Any, p: int, b: Any, isr: Any, version: Any) -> None:
+        """The leader node names a broker, and it leads with an ISR that it has read."""
+        epoch = s.state[p].epoch + 1
+        s.require(epoch <= self.max_leader_epoch)
+        s.state[p].leader = b
+        s.state[p].epoch = epoch
+        self.become_leader(s, p, b, epoch, isr)
+        s.replica[p][b].version = version
+
+    def follow(self, s: Any, p: int, b: Any) -> None:
+        """A replica follows whom the leader node names."""
+        state, replica = s.state[p], s.replica[p][b]
+        same = (replica.role == "follower") & (replica.leader == state.leader)
+        self.become_follower(s, p, b, state.leader, state.epoch, ~same if self.skip_same_leader else True)
+        replica.version = 0
+
+    @action(p=any_partition, b=broker, actor="b")
+    def follow_leader(self, s: Any, p: int, b: Any) -> None:
+        """Told of the leader node, a replica finds that another leads, and follows (onLeaderChange)."""
+        leader = s.state[p].leader
+        s.require(self.told(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
+        self.read_and_watch(s, p, b, "leader")
+        self.follow(s, p, b)
+        self.forget_candidacy(s, p, b)
+        self.note_load(s, 0, 1)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def nothing_to_do(self, s: Any, p: int, b: Any) -> None:
+        """Told of the leader node, a broker finds itself there, or none and that it may not lead."""
+        state = s.state[p]
+        idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
+        if self.reassigns:
+            idle = idle | ~self.is_assigned(s, p, b)
+        s.require(self.told(s, p, b, "leader"), idle)
+        self.read_and_watch(s, p, b, "leader")
+        self.forget_candidacy(s, p, b)
+        self.note_load(s, 0, 1)
+
+    # --- the ISR ----------------------------------------------------------------------------------------------------
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        """The leader writes the ISR, and takes what it wrote for the ISR."""
+        version = self.write_isr(s, p, b, isr)
+        s.replica[p][b].version = version
+        s.replica[p][b].isr = isr
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+        """Unless it is asked to compare versions, ZooKeeper takes the ISR from anybody; gives the version."""
+        s.require(self.leads(s, p, b))
+        if self.isr_write == "conditional":
+            s.require(s.state[p].version == s.replica[p][b].version)
+        s.state[p].isr = isr
+        return self.write_version(s, p)
+
+    def write_version(self, s: Any, p: int) -> Any:
+        """The version that a write of the ISR gives it; where nobody compares versions they are not counted."""
+        if self.isr_write == "unconditional":
+            return 0
+        version = s.state[p].version + 1
+        s.require(version <= self.max_version)
+        s.state[p].version = version
+        return version
+
+    # --- sessions and crashes ---------------------------------------------------------------------------------------
+
+    def expire(self, s: Any, b: Any) -> None:
+        super().expire(s, b)
+        for p in self.all_partitions:
+            self.forget_candidacy(s, p, b)
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        super().stop(s, b, kept)
+        for p in self.all_partitions:
+            self.forget_candidacy(s, p, b)
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    @goal
+    def another_broker_leads(self, s: Any) -> Any:
+        """A broker other than the first is the legitimate leader."""
+        return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])
+
+    @goal
+    def two_brokers_lead(self, s: Any) -> Any:
+        """Two brokers believe that they lead."""
+        return some(
+            self.leads(s, p, a) & self.leads(s, p, b)
+            for p in self.all_partitions
+            for a in self.brokers
+            for b in self.brokers
+            if a != b
+        )

@@ -1,0 +1,63 @@
+"""V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
+
+What a reader of the page looks for is in the files it is built from: logs, produce and commit in `logs`; the fetcher
+in `fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
+in `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
+reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. Here is checkLoadBalancing.
+
+The page is a comparison of two versions, in which removed and added lines stand side by side. Where they disagree the
+model takes the later one: an epoch for each partition, which is in the ISR path; a new leader that sends no request;
+the deletion of a partition by an empty list in partitions_reassigned. What can still be read in several ways is a
+setting, and the default is what is written, except where a reassignment would never work then (`replica_check`) or
+always be in danger (`reassigned_isr`).
+
+Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
+
+Source: the page "Kafka replication detailed design V2".
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from model.designs.logs import any_partition
+from model.designs.v2_topics import AdministeredTopics
+from model.designs.watches import Watch
+from model.language import action, broker, goal, setting, some
+
+
+class LeaderCoordination(AdministeredTopics):
+    """Leaders that decide by themselves."""
+
+    invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
+
+    watches: ClassVar = (
+        Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
+        Watch("/brokers/state/[broker]", "broker", "itself"),
+        Watch("/brokers/partitions_reassigned", "cluster", "leaders"),
+        Watch("/brokers/partitions_reassigned/[topic]", "topic", "leaders"),
+    )
+    message: ClassVar = ("write", "notification", "read", "write")
+    """A state change: put into the queue, told, read, and taken out of the queue."""
+
+    load_balancing = setting(False, meaning="a leader gives the lead back to broker 0, if that is in its ISR")
+
+    @property
+    def gives_up(self) -> bool:
+        return self.load_balancing or super().gives_up
+
+    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    def check_load_balancing(self, s: Any, p: int, b: Any) -> None:
+        """The preferred replica, broker 0, is in the ISR: another leader deletes the leader node and stops."""
+        preferred = self.broker(0)
+        if not self.load_balancing or b == preferred:
+            return
+        s.require(self.leads(s, p, b), s.replica[p][b].isr.has(preferred), self.has_path(s, p))
+        self.stop_leading(s, p, b)
+        self.give_up_node(s, p, b)
+
+    @goal
+    def another_broker_leads(self, s: Any) -> Any:
+        """A broker other than the first is the legitimate leader."""
+        others = self.brokers[1:]
+        return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)

@@ -1,0 +1,248 @@
+"""V2, election: a replica in the ISR creates the ephemeral leader node, and who comes too late follows.
+
+The leader node says who leads. All replicas have one watch, on the leader node (onLeaderChange), and act on it by
+leaderElection. Who creates the node becomes leader in further steps, of which `step` says where it is; until it is
+through it handles no notification, and may be leader no more without knowing.
+
+Left out: PreferredReplicaTime, a time in which other replicas wait for the first one; a broker that starts before its
+former session is over (KAFKA-1387).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import UNKNOWN, any_partition
+from model.designs.zookeeper_watches import ZookeeperWatches
+from model.language import action, broker, every, flag, implies, minimum, none, set_of, setting, when
+
+PATH = "leader"
+
+
+class LeaderNodes(ZookeeperWatches):
+    """leaderElection and becomeFollower, sessions and starts."""
+
+    abstract = True
+
+    watch_again = "with-the-read"
+    fence_fetch, fence_truncation, truncate_before_high_watermark = True, True, True  # KIP-320: followers know no epoch
+    truncation_reply = "at-once"
+    truncation = setting(
+        "high-watermark",
+        choices=("high-watermark", "kip-101", "kip-279"),
+        meaning="what a new follower keeps of its log",
+    )
+
+    election_read = setting(
+        "at-once",
+        choices=("at-once", "earlier"),
+        meaning="when a candidate reads the ISR: as it creates the leader node, or before",
+    )
+    lagging_replica = setting(
+        "ignores",
+        choices=("ignores", "follows"),
+        meaning="what a replica outside of the ISR does on a leader change: leaderElection has no branch for it",
+    )
+    step_down = setting(
+        "on-leader-change",
+        choices=("on-leader-change", "before-expiry"),
+        meaning="when a broker stops that loses its session: as it hears of a leader change, or before the session "
+        "expires",
+    )
+    leader_node_deletion = setting(
+        "unconditional",
+        choices=("unconditional", "own"),
+        meaning="which leader node a leader deletes to give up: whatever is there, or only its own",
+    )
+    unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead")
+    restarts = setting(True, meaning="a broker that crashed starts again")
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether a leader may delete the leader node so that another one leads."""
+        return False
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, a ghost: whether a broker has deleted the leader node of another."""
+        return {**super().variables(), **({"robbed": flag} if self.gives_up else {})}
+
+    def replica_fields(self) -> dict[str, Any]:
+        return {**super().replica_fields(), **self._candidacy()}
+
+    def _candidacy(self) -> dict[str, Any]:
+        return {"candidate": flag, "read_isr": set_of(broker)} if self.election_read == "earlier" else {}
+
+    def watches_at_start(self, b: Any) -> bool:
+        return b in self.replicas_at_start
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    @property
+    def reassigns(self) -> bool:
+        """Whether partitions may move."""
+        return False
+
+    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker finds itself among the replicas of a partition when it looks."""
+        return True
+
+    def may_lead(self, s: Any, p: int, b: Any) -> Any:
+        """Whether leaderElection has something to do: the replica is in the ISR, or that is empty."""
+        early = self.election_read == "earlier"
+        isr = s.replica[p][b].read_isr if early else s.state[p].isr
+        possible = isr.is_empty | isr.has(b)
+        if self.unclean:
+            possible = possible | (isr & s.live).is_empty
+        return possible & self.is_replica(s, p, b) & self.has_path(s, p)
+
+    def may_follow(self, s: Any, p: int, b: Any) -> Any:
+        """Whether leaderElection makes a replica a follower where there is another leader."""
+        may_lead = self.may_lead(s, p, b)
+        return may_lead | self.is_replica(s, p, b) if self.lagging_replica == "follows" else may_lead
+
+    def is_notified(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a replica has heard of a leader change, and is not busy becoming leader."""
+        return self.told(s, p, b, PATH) & (s.replica[p][b].step == "none")
+
+    def is_decided(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a replica that was notified has read the ISR."""
+        return self.is_notified(s, p, b) & (s.replica[p][b].candidate if self.election_read == "earlier" else True)
+
+    def forget_candidacy(self, s: Any, p: int, b: Any) -> None:
+        if self.election_read == "earlier":
+            s.replica[p][b].candidate = False
+            s.replica[p][b].read_isr = set()
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        super().give_up_role(s, p, b, high_watermark)
+        self.forget_candidacy(s, p, b)
+
+    def stop_leading(self, s: Any, p: int, b: Any) -> None:
+        """Stops committing and fetching; log and high watermark stay."""
+        self.give_up_role(s, p, b, s.replica[p][b].high_watermark)
+
+    def give_up_node(self, s: Any, p: int, b: Any) -> None:
+        """A leader deletes the leader node, so that another one is elected."""
+        leader = s.state[p].leader
+        deletes = leader == b if self.leader_node_deletion == "own" else True
+        s.robbed = s.robbed | (deletes & ~leader.is_none & (leader != b))
+        self.delete_node(s, p, b, deletes)
+
+    def delete_node(self, s: Any, p: int, b: Any, condition: Any) -> None:
+        """A broker deletes the leader node, if a condition holds; everybody is told, and itself in any case."""
+        s.state[p].leader = when(condition, none, s.state[p].leader)
+        self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)
+        s.watch[p][b][PATH] = "fired"
+
+    # --- leaderElection ---------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b")
+    def read_isr_for_election(self, s: Any, p: int, b: Any) -> None:
+        """leaderElection begins: a replica that heard of a leader change reads the ISR and the replicas."""
+        if self.election_read != "earlier":
+            return
+        s.require(self.is_notified(s, p, b), ~s.replica[p][b].candidate)
+        s.replica[p][b].candidate = True
+        s.replica[p][b].read_isr = s.state[p].isr
+
+    @action(p=any_partition, b=broker, actor="b")
+    def create_leader_node(self, s: Any, p: int, b: Any) -> None:
+        """There is no leader: a replica in the ISR creates the leader node, and will become leader."""
+        s.require(self.is_decided(s, p, b), s.state[p].leader.is_none, self.may_lead(s, p, b))
+        s.require(s.state[p].epoch < self.max_leader_epoch)
+        s.state[p].leader = b
+        self.begin_candidacy(s, p, b)
+        told = self.fire(s, p, PATH, but=b)
+        s.watch[p][b][PATH] = "set"
+        self.note_load(s, told, 3)
+
+    def begin_candidacy(self, s: Any, p: int, b: Any) -> None:
+        replica = s.replica[p][b]
+        replica.role, replica.leader, replica.epoch, replica.isr = "none", none, -1, set()
+        replica.version = 0
+        replica.step = "elected"
+        if self.asks_where_epochs_end:
+            replica.truncating = False
+        if self.replies_late:
+            self.drop_reply(s, p, b)
+        if self.needs_epoch_start:
+            replica.epoch_start = 0
+        self.forget_candidacy(s, p, b)
+        self.forget_followers(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
+        """Another replica has created the leader node: a replica in the ISR becomes its follower (becomeFollower)."""
+        leader = s.state[p].leader
+        s.require(self.is_decided(s, p, b), ~leader.is_none, leader != b)
+        s.require(self.may_follow(s, p, b))
+        self.become_follower(s, p, b, leader, -1)
+        s.replica[p][b].version = 0
+        self.forget_candidacy(s, p, b)
+        s.watch[p][b][PATH] = "set"
+        self.note_load(s, 0, 2)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def ignore_leader_change(self, s: Any, p: int, b: Any) -> None:
+        """A replica hears of its own leader node, or is not in the ISR: leaderElection does nothing."""
+        leader = s.state[p].leader
+        s.require(self.is_decided(s, p, b))
+        s.require(implies(leader.is_none, ~self.may_lead(s, p, b)))
+        s.require(implies(~leader.is_none & (leader != b), ~self.may_follow(s, p, b)))
+        self.forget_candidacy(s, p, b)
+        s.watch[p][b][PATH] = "set"
+        self.note_load(s, 0, 1)
+
+    # --- sessions and starts ----------------------------------------------------------------------------------------
+
+    def expire(self, s: Any, b: Any) -> None:
+        """Its leader nodes vanish with a session; with a lease the broker has stopped leading before."""
+        super().expire(s, b)
+        if self.step_down == "before-expiry":
+            for p in self.all_partitions:
+                self.stop_leading(s, p, b)
+
+    def read_everything(self, s: Any, b: Any) -> None:
+        """A broker with a new session looks for the leader of each of its partitions."""
+        for p in self.all_partitions:
+            s.watch[p][b][PATH] = when(self.is_replica(s, p, b), "fired", "none")
+
+    def is_out_of_service(self, s: Any, b: Any) -> Any:
+        """Whether a broker has neither a role nor is becoming leader anywhere."""
+        roles = [s.replica[p][b] for p in self.all_partitions]
+        return every((replica.role == "none") & (replica.step == "none") for replica in roles)
+
+    @action(b=broker, actor="b")
+    def broker_startup(self, s: Any, b: Any) -> None:
+        """A broker whose former session is over starts its replicas and registers (brokerStartup)."""
+        if not self.has_crashes or not self.restarts:
+            return
+        s.require(~s.up.has(b), ~s.live.has(b))
+        s.up = s.up | {b}
+        self.start_replicas(s, b)
+
+    def start_replicas(self, s: Any, b: Any) -> None:
+        s.live = s.live | {b}
+        for p in self.all_partitions:
+            self.start_replica(s, p, b, self.is_replica(s, p, b))
+        self.note_load(s, 0, 2 * self.partitions)
+
+    def start_replica(self, s: Any, p: int, b: Any, here: Any) -> None:
+        """startReplica, if a replica is to be here: it follows the leader, or looks for one as on a leader change."""
+        state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
+        follows = here & ~state.leader.is_none & (state.leader != b)
+        begins = follows & ((replica.role != "follower") | (replica.leader != state.leader))
+        replica.role = when(begins, "follower", replica.role)
+        replica.leader = when(begins, state.leader, replica.leader)
+        replica.epoch = when(begins, -1, replica.epoch)
+        replica.isr = when(begins, set(), replica.isr)
+        if self.asks_where_epochs_end:
+            replica.truncating = when(begins, ~log.is_empty, replica.truncating)
+        elif not self.has_epoch_cache:
+            self.keep(s, p, b, when(begins, minimum(replica.high_watermark, log.length), log.length))
+        for f in self.brokers:
+            s.known_end[p][b][f] = when(begins, UNKNOWN, s.known_end[p][b][f])
+        watch = when((s.watch[p][b][PATH] == "none") & ~state.leader.is_none, "set", s.watch[p][b][PATH])
+        s.watch[p][b][PATH] = when(here, when(state.leader.is_none, "fired", watch), s.watch[p][b][PATH])

@@ -1,0 +1,244 @@
+"""V2, leaders: a new leader takes an epoch, waits for the others, and from then on keeps the ISR.
+
+The ISR path, which is persistent, has the ISR and the epoch. becomeLeader is several steps: read the epoch, write the
+next one with the ISR that was read, wait until the others have caught up or time is over, write the ISR again, and take
+writes.
+
+Left out: threads of the leader that fail by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import UNKNOWN, any_partition
+from model.designs.v2_leader_nodes import LeaderNodes
+from model.language import action, broker, enum, every, minimum, number, setting, when
+
+
+class NewLeaders(LeaderNodes):
+    """becomeLeader, and the ISR as its leader writes it."""
+
+    abstract = True
+
+    new_epoch = setting(
+        "unconditional",
+        choices=("unconditional", "conditional", "owner"),
+        meaning="how a new leader raises the epoch: it reads, and later writes; writes only at the version that it has "
+        "read; or reads and writes in one step, and only while the leader node is its own",
+    )
+    isr_write = setting(
+        "unconditional",
+        choices=("unconditional", "conditional"),
+        meaning="whether a leader writes the ISR over whatever is there, or only at the version that it last saw",
+    )
+    new_leader_high_watermark = setting(
+        "log-end",
+        choices=("log-end", "own"),
+        meaning="the high watermark of a new leader: its log end, or what it is (a TODO of the page)",
+    )
+    isr_of_new_leader = setting(
+        "assigned",
+        choices=("assigned", "isr"),
+        meaning="who is in a new leader's ISR once it has caught up: every replica, or only those of the ISR so far",
+    )
+    expand_guard = setting(
+        "next-commit",
+        choices=("next-commit", "high-watermark", "epoch-start"),
+        meaning="when a replica joins the ISR: before the next commit, if it has what is to be committed, and only "
+        "then does another leave (the page); or at any time, if it reaches the high watermark, or that and the start "
+        "of the leader's epoch",
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def counts_versions(self) -> bool:
+        """Whether anybody looks at the version of the ISR path."""
+        return bool(self.isr_write == "conditional" or self.new_epoch == "conditional")
+
+    def any_version(self) -> Any:
+        return number(0, self.max_version if self.counts_versions else 0)
+
+    def replica_fields(self) -> dict[str, Any]:
+        """Besides, how far a replica is in becoming leader, and what it has read for that."""
+        found = super().replica_fields()
+        if self.new_epoch == "owner":
+            return {**found, "step": enum("none", "elected", "waiting")}
+        steps = enum("none", "elected", "epoch-read", "waiting")
+        return {**found, "step": steps, "next_epoch": self.any_epoch()}
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def has_room(self, s: Any) -> Any:
+        """Whether there is room for another epoch and, where they count, another version."""
+        if self.counts_versions:
+            return super().has_room(s)
+        return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
+
+    def leads(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker takes writes for a partition: only when becomeLeader is through."""
+        return super().leads(s, p, b) & (s.replica[p][b].step == "none")
+
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker leads and the leader node is its own, whatever epoch a zombie has written with the ISR."""
+        return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
+
+    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+        """A new leader that waits for the others to catch up answers them, or none ever would."""
+        asked = super().answers(s, p, leader, follower, fenced)
+        waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
+        return asked | (waits & self.follows(s, p, follower, leader))
+
+    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a replica follows a leader; followers of V2 know no epoch."""
+        return self.follows(s, p, follower, leader)
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        super().give_up_role(s, p, b, high_watermark)
+        s.replica[p][b].step = "none"
+        if self.new_epoch != "owner":
+            s.replica[p][b].next_epoch = 0
+
+    # --- becomeLeader -----------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b")
+    def read_epoch(self, s: Any, p: int, b: Any) -> None:
+        """becomeLeader, getNewEpoch: reads the ISR path, to write the next epoch later."""
+        if self.new_epoch == "owner":
+            return
+        state, replica = s.state[p], s.replica[p][b]
+        s.require(self.is_up(s, b), replica.step == "elected", self.has_path(s, p))
+        s.require(state.epoch < self.max_leader_epoch)
+        if self.new_epoch == "conditional":
+            s.require(self.has_a_claim(s, p, b))
+        replica.step = "epoch-read"
+        replica.isr = state.isr
+        replica.next_epoch = state.epoch + 1
+        replica.version = state.version
+
+    def has_a_claim(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the ISR that is there allows a replica to lead."""
+        isr = s.state[p].isr
+        claim = isr.is_empty | isr.has(b)
+        return claim | (isr & s.live).is_empty if self.unclean else claim
+
+    @action(p=any_partition, b=broker, actor="b")
+    def write_epoch(self, s: Any, p: int, b: Any) -> None:
+        """becomeLeader: writes the next epoch with the ISR that it has read; its high watermark becomes its log end."""
+        state, replica = s.state[p], s.replica[p][b]
+        s.require(self.is_up(s, b), self.has_path(s, p))
+        if self.new_epoch == "owner":
+            s.require(replica.step == "elected", state.leader == b, self.has_a_claim(s, p, b))
+            s.require(state.epoch < self.max_leader_epoch)
+            isr, epoch = state.isr, state.epoch + 1
+        else:
+            s.require(replica.step == "epoch-read")
+            isr, epoch = replica.isr, replica.next_epoch
+            replica.next_epoch = 0
+        if self.new_epoch == "conditional":
+            s.require(state.version == replica.version)
+        state.isr, state.epoch = isr, epoch
+        self.become_leader(s, p, b, epoch, isr)
+        replica.step = "waiting"
+        replica.version = self.raise_version(s, p)
+        if self.new_leader_high_watermark == "log-end":
+            replica.high_watermark = s.log[p][b].length
+
+    def raise_version(self, s: Any, p: int) -> Any:
+        if not self.counts_versions:
+            return 0
+        version = s.state[p].version
+        s.require(version < self.max_version)
+        s.state[p].version = version + 1
+        return version + 1
+
+    @action(p=any_partition, b=broker, actor="b")
+    def read_epoch_again(self, s: Any, p: int, b: Any) -> None:
+        """The ISR path has changed since a new leader read it: its write fails, and it reads again."""
+        if self.new_epoch != "conditional":
+            return
+        s.require(self.is_up(s, b), s.replica[p][b].step == "epoch-read")
+        s.require(s.state[p].version != s.replica[p][b].version)
+        s.replica[p][b].step = "elected"
+        s.replica[p][b].next_epoch = 0
+        s.replica[p][b].isr = set()
+
+    def is_refused(self, s: Any, p: int, b: Any) -> Any:
+        """Whether ZooKeeper will never take what a new leader has to write."""
+        state, replica = s.state[p], s.replica[p][b]
+        path = self.has_path(s, p)
+        refused = False if path is True else ~path & (replica.step != "none")
+        if self.new_epoch == "owner":
+            refused = refused | ((replica.step == "elected") & ((state.leader != b) | ~self.has_a_claim(s, p, b)))
+        if self.new_epoch == "conditional":
+            refused = refused | ((replica.step == "elected") & ~self.has_a_claim(s, p, b))
+        if self.isr_write == "conditional":
+            refused = refused | ((replica.step == "waiting") & (state.version != replica.version))
+        return refused
+
+    @action(p=any_partition, b=broker, actor="b")
+    def give_up_becoming_leader(self, s: Any, p: int, b: Any) -> None:
+        """A new leader whose writes ZooKeeper refuses stops, deletes its own leader node, and looks again."""
+        refused = self.is_refused(s, p, b)
+        if refused is False:
+            return
+        s.require(self.is_up(s, b), refused)
+        self.stop_leading(s, p, b)
+        self.delete_node(s, p, b, s.state[p].leader == b)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def start_leading(self, s: Any, p: int, b: Any) -> None:
+        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        replica, end = s.replica[p][b], s.replica[p][b].high_watermark
+        s.require(self.is_up(s, b), replica.step == "waiting")
+        self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b), start=0)
+        isr = (replica.isr - set(self.brokers)) | {b}
+        for f in self.brokers:
+            if f != b:
+                known = s.known_end[p][b][f]
+                caught_up = (known != UNKNOWN) & (known >= end) & self.is_assigned(s, p, f)
+                inside = replica.isr.has(f) if self.isr_of_new_leader == "isr" else True
+                isr = when(caught_up & inside, isr | {f}, isr)
+        self.write_isr(s, p, b, isr)
+        replica.step = "none"
+
+    # --- the ISR ----------------------------------------------------------------------------------------------------
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        s.require(self.leads(s, p, b))
+        self.write_isr(s, p, b, isr)
+
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, own: bool = True) -> None:
+        """A leader writes the ISR to ZooKeeper, and with it its epoch; `own` is false where its own copy stays."""
+        state, replica = s.state[p], s.replica[p][b]
+        s.require(self.has_path(s, p))
+        if self.isr_write == "conditional":
+            s.require(state.version == replica.version)
+        state.isr, state.epoch = isr, replica.epoch
+        if own:
+            replica.isr = isr
+        replica.version = self.raise_version(s, p)
+
+    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        """Whether a follower is behind; the page's commit thread looks only when there is something to commit."""
+        behind = super().lags(s, p, b, follower)
+        if self.expand_guard != "next-commit":
+            return behind
+        return behind & (s.replica[p][b].high_watermark < s.log[p][b].length)
+
+    def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        replica = s.replica[p][b]
+        outside = ~replica.isr.has(follower) & self.tracks(s, p, b, follower)
+        return outside & self.has_caught_up(s, p, b, follower)
+
+    def has_caught_up(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        """Whether a replica has what the leader commits next, or has committed."""
+        replica, end = s.replica[p][b], s.known_end[p][b][follower]
+        if self.expand_guard == "next-commit":
+            next_end: Any = s.log[p][b].length
+            for f in self.brokers:
+                next_end = when(replica.isr.has(f), minimum(next_end, self.end_seen_by(s, p, b, f)), next_end)
+            return (next_end > replica.high_watermark) & (end > replica.high_watermark)
+        reaches = (end != UNKNOWN) & (end >= replica.high_watermark)
+        return reaches & (end >= replica.epoch_start) if self.expand_guard == "epoch-start" else reaches

@@ -1,0 +1,221 @@
+"""V2, state changes: requests to start or close a replica, in a persistent queue of each broker in ZooKeeper.
+
+The leader of a partition, or an administrator, puts requests into /brokers/state/[broker_id]; the broker takes them out
+in order (stateChangeListener), and one that starts empties its queue first. A request carries the epoch of the leader
+that sent it, and -1 if an administrator did. When a queue is full it is shrunk: of each partition only the newest
+close-replica stays. If there is still no room, the sender waits.
+
+With `lifecycle` a *ghost* has what became of the newest request for each replica: requested, received, completed; or
+dropped, for its epoch or because the broker is no replica. What a shrinking queue loses remains requested.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import any_partition
+from model.designs.v2_leader_nodes import PATH
+from model.designs.v2_leaders import NewLeaders
+from model.language import action, broker, enum, per, record, sequence, setting, some, when
+
+NOT_BY_A_LEADER = -1
+"""The epoch of requests that an administrator sends."""
+
+
+class StateChangeQueues(NewLeaders):
+    """sendStateChange, stateChangeListener, startReplica, closeReplica; without requests there are no queues."""
+
+    abstract = True
+
+    queue_size = setting(
+        2,
+        at_least=1,
+        at_most=4,
+        meaning="requests that the queue of a broker can hold",
+        bound=lambda m, s: some(s.queue[b].is_full for b in m.brokers) if m.has_queues else False,
+    )
+    full_queue = setting(
+        "shrinks",
+        choices=("shrinks", "waits"),
+        meaning="what happens to a full queue: only the newest close-replica of each partition stays; or the sender "
+        "waits",
+    )
+    close_check = setting(
+        "none",
+        choices=("none", "epoch"),
+        meaning="which close-replica requests a broker obeys: all; or those of the latest epoch, and of administrators",
+    )
+    start_check = setting(
+        "epoch",
+        choices=("epoch", "epoch-or-administrator"),
+        meaning="which start-replica requests a broker obeys when there is a leader: those of the latest epoch; or "
+        "also those of administrators",
+    )
+    lifecycle = setting(False, meaning="a ghost follows each state change from its request to its completion")
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def has_queues(self) -> bool:
+        """Whether anybody sends requests."""
+        return self.reassigns
+
+    @property
+    def follows_requests(self) -> bool:
+        return bool(self.lifecycle and self.has_queues)
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, the queue of each broker, and what became of the newest request for each replica."""
+        found = super().variables()
+        if self.has_queues:
+            request = {"kind": enum("start", "close"), "epoch": self.any_epoch(NOT_BY_A_LEADER)}
+            if self.partitions > 1:
+                request["partition"] = any_partition(self)
+            found["queue"] = per(broker, sequence(record(**request), self.queue_size))
+        if self.follows_requests:
+            stages = enum("none", "requested", "received", "completed", "dropped")
+            found["state_change"] = per(any_partition(self), per(broker, stages))
+        return found
+
+    # --- sendStateChange --------------------------------------------------------------------------------------------
+
+    def send(self, s: Any, p: int, b: Any, condition: Any, kind: str, epoch: Any) -> None:
+        """Puts a request for a partition into a broker's queue, if a condition holds."""
+        request: dict[str, Any] = {"kind": kind, "epoch": epoch}
+        if self.partitions > 1:
+            request["partition"] = p
+        queue = s.queue[b]
+        room = when(queue.is_full, self.shrunk(queue), queue) if self.full_queue == "shrinks" else queue
+        s.require(~(condition & room.is_full))
+        s.queue[b] = when(condition, room.appended(request), queue)
+        if self.follows_requests:
+            s.state_change[p][b] = when(condition, "requested", s.state_change[p][b])
+
+    def shrunk(self, queue: Any) -> Any:
+        """What stays of a full queue: the newest close-replica of each partition."""
+        kept = queue.truncated(0)
+        for i in range(self.queue_size):
+            later = [queue.at(j) for j in range(i + 1, self.queue_size)]
+            superseded = some((x.kind == "close") & self.same_partition(x, queue.at(i)) for x in later)
+            stays = (queue.at(i).kind == "close") & ~superseded if later else queue.at(i).kind == "close"
+            kept = when(stays, kept.appended(queue.at(i)), kept)
+        return kept
+
+    def same_partition(self, one: Any, other: Any) -> Any:
+        return one.partition == other.partition if self.partitions > 1 else True
+
+    # --- stateChangeListener ----------------------------------------------------------------------------------------
+
+    def next_request(self, s: Any, p: int, b: Any) -> Any:
+        """The first request in a broker's queue, which is for a partition."""
+        s.require(self.is_up(s, b), ~s.queue[b].is_empty)
+        request = s.queue[b].first
+        if self.partitions > 1:
+            s.require(request.partition == p)
+        return request
+
+    def starts(self, s: Any, p: int, b: Any, request: Any) -> Any:
+        """Whether a broker obeys a start-replica request: there is no leader yet, or it is of the latest epoch."""
+        state = s.state[p]
+        valid = state.leader.is_none | (request.epoch == state.epoch)
+        if self.start_check == "epoch-or-administrator":
+            valid = valid | (request.epoch == NOT_BY_A_LEADER)
+        return (request.kind == "start") & valid & self.is_replica(s, p, b) & self.has_path(s, p)
+
+    def closes(self, s: Any, p: int, b: Any, request: Any) -> Any:
+        """Whether a broker obeys a close-replica request."""
+        close = request.kind == "close"
+        if self.close_check == "none":
+            return close
+        return close & ((request.epoch == NOT_BY_A_LEADER) | (request.epoch == s.state[p].epoch))
+
+    def handled(self, s: Any, p: int, b: Any, stage: Any) -> None:
+        """The request leaves the queue, at some stage of its life."""
+        queue = s.queue[b]
+        if self.follows_requests:
+            rest = range(1, self.queue_size)
+            newer = some((queue.length > i) & self.same_partition(queue.at(i), queue.first) for i in rest)
+            s.state_change[p][b] = when(newer, s.state_change[p][b], stage)
+        queue.remove_first()
+
+    def complete_request(self, s: Any, p: int, b: Any) -> None:
+        """A replica has come to its role: a request to start it is completed."""
+        if self.follows_requests:
+            stage = s.state_change[p][b]
+            s.state_change[p][b] = when(stage == "received", "completed", stage)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def on_start_replica(self, s: Any, p: int, b: Any) -> None:
+        """On a start-replica request a broker starts the replica: it follows the leader, or looks for one."""
+        if not self.has_queues:
+            return
+        request, leader = self.next_request(s, p, b), s.state[p].leader
+        s.require(self.starts(s, p, b, request), s.replica[p][b].step == "none")
+        self.start_replica(s, p, b, True)
+        self.note_load(s, 0, 2)
+        self.handled(s, p, b, when(leader.is_none, "received", "completed"))
+
+    @action(p=any_partition, b=broker, actor="b")
+    def on_close_replica(self, s: Any, p: int, b: Any) -> None:
+        """On a close-replica request a broker stops fetching, and closes and deletes the replica."""
+        if not self.has_queues:
+            return
+        request = self.next_request(s, p, b)
+        s.require(self.closes(s, p, b, request))
+        self.delete_replica(s, p, b)
+        s.watch[p][b][PATH] = "none"
+        self.handled(s, p, b, "completed")
+
+    @action(p=any_partition, b=broker, actor="b")
+    def drop_state_change(self, s: Any, p: int, b: Any) -> None:
+        """A request of an earlier epoch, or for a partition of which the broker is no replica, changes nothing."""
+        if not self.has_queues:
+            return
+        request = self.next_request(s, p, b)
+        s.require(~self.starts(s, p, b, request), ~self.closes(s, p, b, request))
+        self.handled(s, p, b, "dropped")
+
+    # --- the end of a start -----------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b")
+    def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
+        """Another replica has created the leader node: a replica in the ISR becomes its follower (becomeFollower)."""
+        super().become_follower_of_new_leader(s, p, b)
+        self.complete_request(s, p, b)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def start_leading(self, s: Any, p: int, b: Any) -> None:
+        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        super().start_leading(s, p, b)
+        self.complete_request(s, p, b)
+
+    # --- brokerStartup ----------------------------------------------------------------------------------------------
+
+    @action(b=broker, actor="b")
+    def boot(self, s: Any, b: Any) -> None:
+        """A broker whose former session is over runs again, and empties its queue before anything else."""
+        if not self.has_crashes or not self.restarts or not self.has_queues:
+            return
+        s.require(~s.up.has(b), ~s.live.has(b))
+        s.up = s.up | {b}
+
+    @action(b=broker, actor="b")
+    def broker_startup(self, s: Any, b: Any) -> None:
+        """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
+        if not self.has_queues:
+            super().broker_startup(s, b)
+            return
+        if not self.has_crashes or not self.restarts:
+            return
+        s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
+        if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
+            s.require(self.is_out_of_service(s, b))
+        self.start_replicas(s, b)
+
+    @action(b=broker, actor="b")
+    def register_again(self, s: Any, b: Any) -> None:
+        """A broker that had lost its session has a new one, and reads everything again."""
+        if self.has_queues and self.has_crashes and self.restarts and self.expiries:
+            # A broker without any role is one that starts, and that empties its queue first.
+            s.require(~self.is_out_of_service(s, b))
+        super().register_again(s, b)

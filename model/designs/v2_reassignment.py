@@ -1,0 +1,307 @@
+"""V2, reassignment: the leader starts the new replicas, closes the old ones, and completes in several ZooKeeper writes.
+
+AR are the replicas that the path of the partition names, RAR those in partitions_reassigned, which an administrator
+writes. Only the leader watches that path. checkReassignedReplicas: when all of RAR have caught up, the old replicas are
+closed; when those have left the ISR, the leader writes RAR + ISR as the ISR, then RAR as AR, then deletes the path in
+partitions_reassigned, and at last its own leader node, unless it is the preferred replica and remains. It may crash
+between any two.
+
+Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import any_partition
+from model.designs.v2_queues import StateChangeQueues
+from model.language import action, broker, enum, every, implies, number, per, record, set_of, setting, some, when
+
+
+class ReassignedReplicas(StateChangeQueues):
+    """onPartitionsReassigned, checkReassignedReplicas, completePartitionsReassignment; off without `reassignments`."""
+
+    abstract = True
+
+    assigned_at_start = setting(
+        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
+    )
+    reassignments = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="reassignments that an administrator asks for",
+        bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
+    )
+    replica_check = setting(
+        "or-reassigned",
+        choices=("assigned", "or-reassigned"),
+        meaning="who counts as a replica when a broker looks: those of the path of the partition (the page); or also "
+        "those to which it is being reassigned",
+    )
+    resumed_reassignment = setting(
+        "read",
+        choices=("read", "started"),
+        meaning="what a new leader does about a reassignment that it finds: it only takes note; or starts the new "
+        "replicas as well",
+    )
+    reassigned_isr = setting(
+        "own-too",
+        choices=("path", "own-too"),
+        meaning="where RAR + ISR becomes the ISR: in ZooKeeper (the page); or also in the leader's own copy",
+    )
+    reassignment_writes = setting(
+        "separate",
+        choices=("separate", "together"),
+        meaning="whether ISR, AR and partitions_reassigned are written one after the other, or all in one step",
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def reassigns(self) -> bool:
+        return bool(self.reassignments or self.assigned_at_start)
+
+    @property
+    def replicas_at_start(self) -> tuple[Any, ...]:
+        return self.brokers[: self.assigned_at_start or self.replicas]
+
+    @property
+    def gives_up(self) -> bool:
+        return bool(self.reassignments)
+
+    def phases(self) -> tuple[str, ...]:
+        """What the path in partitions_reassigned says."""
+        return ("none", "requested")
+
+    def replica_fields(self) -> dict[str, Any]:
+        """Besides, of a leader: the AR and RAR that it knows, and how far it is with moving."""
+        found = super().replica_fields()
+        if self.reassigns:
+            steps = ("none", "known", "closed", "isr-written", "replicas-written", "path-deleted")
+            return {**found, "replicas": set_of(broker), "target": set_of(broker), "moving": enum(*steps)}
+        return found
+
+    def variables(self) -> dict[str, Any]:
+        found = super().variables()
+        if self.reassigns:
+            paths = record(phase=enum(*self.phases()), replicas=set_of(broker), target=set_of(broker))
+            found["assignment"] = per(any_partition(self), paths)
+        if self.reassignments:
+            found["reassignments"] = number(0, self.reassignments)
+        return found
+
+    def initial(self, s: Any) -> None:
+        super().initial(s)
+        if self.reassigns:
+            for p in self.all_partitions:
+                s.assignment[p].replicas = set(self.replicas_at_start)
+
+    def begin(self, s: Any, p: int, b: Any, members: Any) -> None:
+        super().begin(s, p, b, members)
+        if self.reassigns and b == self.broker(0):
+            s.replica[p][b].replicas = set(self.replicas_at_start)
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        return s.assignment[p].replicas.has(b) if self.reassigns else True
+
+    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+        return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
+
+    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+        if not self.reassigns:
+            return True
+        assignment = s.assignment[p]
+        named = assignment.replicas.has(b)
+        return named if self.replica_check == "assigned" else named | assignment.target.has(b)
+
+    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
+
+    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        """Whether a follower is behind; one that was told to close, and fetches no more, will be."""
+        lags = super().lags(s, p, b, follower)
+        if not self.reassigns:
+            return lags
+        closed = (s.replica[p][b].moving == "closed") & ~s.replica[p][b].target.has(follower)
+        return lags | (closed & ~self.follows(s, p, follower, b))
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        super().give_up_role(s, p, b, high_watermark)
+        self.forget_reassignment(s, p, b)
+
+    def begin_candidacy(self, s: Any, p: int, b: Any) -> None:
+        super().begin_candidacy(s, p, b)
+        self.forget_reassignment(s, p, b)
+
+    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+        super().become_follower(s, p, b, leader, epoch, truncates)
+        self.forget_reassignment(s, p, b)
+
+    def forget_reassignment(self, s: Any, p: int, b: Any) -> None:
+        if self.reassigns:
+            replica = s.replica[p][b]
+            replica.replicas, replica.target, replica.moving = set(), set(), "none"
+
+    def all_caught_up(self, s: Any, p: int, b: Any) -> Any:
+        """Whether every replica of RAR has what the leader has."""
+        target = s.replica[p][b].target
+        return every(implies(target.has(f), self.has_caught_up(s, p, b, f)) for f in self.brokers if f != b)
+
+    # --- onPartitionsReassigned -------------------------------------------------------------------------------------
+
+    @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
+    def reassign_partition(self, s: Any, p: int, target: Any) -> None:
+        """An administrator writes other replicas of a partition to partitions_reassigned."""
+        if not self.reassignments or len(target) < self.min_isr:
+            return
+        assignment = s.assignment[p]
+        s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
+        s.require(self.has_path(s, p))
+        s.reassignments += 1
+        assignment.phase = "requested"
+        assignment.target = target
+
+    @action(p=any_partition, b=broker, actor="b")
+    def on_partitions_reassigned(self, s: Any, p: int, b: Any) -> None:
+        """The leader is told of a reassignment: it starts the new replicas."""
+        if not self.reassignments:
+            return
+        assignment, replica = s.assignment[p], s.replica[p][b]
+        s.require(self.leads(s, p, b), self.connected(s, b), assignment.phase == "requested", replica.moving == "none")
+        replica.target, replica.moving = assignment.target, "known"
+        self.start_new_replicas(s, p, b)
+
+    def start_new_replicas(self, s: Any, p: int, b: Any) -> None:
+        """Sends start-replica to RAR - AR."""
+        new = s.assignment[p].target - s.assignment[p].replicas
+        for f in self.brokers:
+            self.send(s, p, f, new.has(f), "start", s.replica[p][b].epoch)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def start_leading(self, s: Any, p: int, b: Any) -> None:
+        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        super().start_leading(s, p, b)
+        if not self.reassigns:
+            return
+        assignment, replica = s.assignment[p], s.replica[p][b]
+        moves = assignment.phase == "requested"
+        replica.replicas = assignment.replicas
+        replica.target = when(moves, assignment.target, set())
+        replica.moving = when(moves, "known", "none")
+
+    # --- checkReassignedReplicas ------------------------------------------------------------------------------------
+
+    def moves(self, s: Any, p: int, b: Any, step: str) -> Any:
+        """Whether a leader is at some step of a reassignment, and ZooKeeper has the partition."""
+        return self.leads(s, p, b) & (s.replica[p][b].moving == step) & self.has_path(s, p)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def start_new_replicas_again(self, s: Any, p: int, b: Any) -> None:
+        """A new leader starts the new replicas of a reassignment that it has found."""
+        if not self.reassignments or self.resumed_reassignment != "started":
+            return
+        replica = s.replica[p][b]
+        s.require(self.moves(s, p, b, "known"), s.assignment[p].phase == "requested")
+        new = replica.target - s.assignment[p].replicas - {b}
+        idle = {f: new.has(f) & ~self.follows(s, p, f, b) & s.queue[f].is_empty for f in self.brokers}
+        s.require(some(idle.values()))
+        for f in self.brokers:
+            self.send(s, p, f, idle[f], "start", replica.epoch)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def close_old_replicas(self, s: Any, p: int, b: Any) -> None:
+        """All new replicas have caught up: the leader closes the old ones, except itself."""
+        if not self.reassignments:
+            return
+        replica = s.replica[p][b]
+        s.require(self.moves(s, p, b, "known"), self.all_caught_up(s, p, b))
+        old = replica.replicas - replica.target
+        for f in self.brokers:
+            if f != b:
+                self.send(s, p, f, old.has(f), "close", replica.epoch)
+        replica.moving = "closed"
+
+    @action(p=any_partition, b=broker, actor="b")
+    def write_reassigned_isr(self, s: Any, p: int, b: Any) -> None:
+        """The old replicas have left the ISR: the leader writes RAR + ISR as the ISR, the first write of four."""
+        if not self.reassignments:
+            return
+        replica = s.replica[p][b]
+        isr, old = replica.target | replica.isr, replica.replicas - replica.target - {b}
+        s.require(self.moves(s, p, b, "closed"), self.all_caught_up(s, p, b), (replica.isr & old).is_empty)
+        self.write_isr(s, p, b, isr, own=self.reassigned_isr == "own-too")
+        if self.reassignment_writes == "separate":
+            replica.moving = "isr-written"
+            return
+        self.close_itself(s, p, b)
+        self.name_new_replicas(s, p, b)
+        self.delete_path(s, p)
+        replica.moving = when(self.leaves(s, p, b), "path-deleted", "none")
+
+    @action(p=any_partition, b=broker, actor="b")
+    def write_new_replicas(self, s: Any, p: int, b: Any) -> None:
+        """The leader writes RAR as the replicas of the partition, the second write."""
+        if not self.reassignments:
+            return
+        s.require(self.moves(s, p, b, "isr-written"))
+        self.name_new_replicas(s, p, b)
+        s.replica[p][b].moving = "replicas-written"
+
+    @action(p=any_partition, b=broker, actor="b")
+    def delete_reassigned_path(self, s: Any, p: int, b: Any) -> None:
+        """The leader deletes the path in partitions_reassigned, the third write."""
+        if not self.reassignments:
+            return
+        s.require(self.moves(s, p, b, "replicas-written"))
+        self.delete_path(s, p)
+        s.replica[p][b].moving = when(self.leaves(s, p, b), "path-deleted", "none")
+
+    @action(p=any_partition, b=broker, actor="b")
+    def hand_over(self, s: Any, p: int, b: Any) -> None:
+        """A leader that is not the preferred replica deletes the leader node, the fourth write, and closes itself."""
+        if not self.reassignments:
+            return
+        s.require(self.moves(s, p, b, "path-deleted"))
+        if self.reassignment_writes == "separate":
+            self.close_itself(s, p, b)
+        self.stop_leading(s, p, b)
+        self.give_up_node(s, p, b)
+
+    # --- the commit thread ------------------------------------------------------------------------------------------
+
+    def is_completing(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the leader's commit thread is between two of the writes, and does nothing else."""
+        moving = s.replica[p][b].moving
+        return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        if self.reassigns:
+            s.require(~self.is_completing(s, p, b))
+        super().change_isr(s, p, b, isr)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def commit(self, s: Any, p: int, b: Any) -> None:
+        """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
+        if self.reassigns:
+            s.require(~self.is_completing(s, p, b))
+        super().commit(s, p, b)
+
+    # --- the writes -------------------------------------------------------------------------------------------------
+
+    def leaves(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the leader lets another replica lead: the preferred one, or one that remains."""
+        return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
+
+    def close_itself(self, s: Any, p: int, b: Any) -> None:
+        self.send(s, p, b, ~s.replica[p][b].target.has(b), "close", s.replica[p][b].epoch)
+
+    def name_new_replicas(self, s: Any, p: int, b: Any) -> None:
+        s.assignment[p].replicas = s.replica[p][b].target
+        s.replica[p][b].replicas = s.replica[p][b].target
+
+    def delete_path(self, s: Any, p: int) -> None:
+        s.assignment[p].phase = "none"
+        s.assignment[p].target = set()

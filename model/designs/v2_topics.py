@@ -1,0 +1,171 @@
+"""V2, the administrator: creates and deletes partitions, and waits until brokers have emptied their queues.
+
+Each partition of the model is a topic of its own. To create one, the administrator writes its replicas to
+partitions_reassigned, sends each of them start-replica in epoch -1, waits until all have taken that out, and only then
+writes the replicas to the path of the partition. To delete one it writes an empty list; the leader sends close-replica
+to all replicas, and when all queues are empty the paths go. A creation that takes too long fails; the next one cleans
+up.
+
+Left out: a deletion that takes too long ends without a trace, as if the administrator had never looked again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import any_partition
+from model.designs.v2_leader_nodes import PATH
+from model.designs.v2_queues import NOT_BY_A_LEADER
+from model.designs.v2_reassignment import ReassignedReplicas
+from model.language import action, broker, enum, every, implies, none, number, per, record, setting, some
+
+
+class AdministeredTopics(ReassignedReplicas):
+    """createTopic, addPartition, deletePartition, cleanFailedTopicCreationAttempt; off without `topic_changes`."""
+
+    abstract = True
+
+    topic_changes = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="creations of each topic, each after a deletion or after a creation that failed",
+        bound=lambda m, s: (
+            some(s.topic[p].creations == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
+        ),
+    )
+
+    deletion_check = setting(
+        False,
+        meaning="a broker finds no replica of its own in a partition that is being deleted; by the page it finds one "
+        "as long as the path with the replicas is there",
+    )
+
+    @property
+    def has_topics(self) -> bool:
+        return bool(self.topic_changes)
+
+    @property
+    def reassigns(self) -> bool:
+        return self.has_topics or super().reassigns
+
+    def phases(self) -> tuple[str, ...]:
+        changes = ("creating", "deleting", "closing") if self.has_topics else ()
+        return (*super().phases(), *changes)
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, whether each topic exists, and how often it was created."""
+        found = super().variables()
+        if self.has_topics:
+            topic = record(exists=enum("yes", "creating", "failed", "no"), creations=number(0, self.topic_changes))
+            found["topic"] = per(any_partition(self), topic)
+        return found
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def has_path(self, s: Any, p: int) -> Any:
+        return s.topic[p].exists != "no" if self.has_topics else True
+
+    def is_being_deleted(self, s: Any, p: int) -> Any:
+        return (s.assignment[p].phase == "deleting") | (s.assignment[p].phase == "closing")
+
+    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        return self.has_path(s, p) & ~self.is_being_deleted(s, p) if self.has_topics else True
+
+    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+        named = super().is_replica(s, p, b)
+        return named & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else named
+
+    def is_taken_out(self, s: Any, p: int, replicas: Any) -> Any:
+        """Whether no broker of some replicas has a request for the partition in its queue."""
+
+        def waits(b: Any) -> Any:
+            places = range(self.queue_size)
+            return some((s.queue[b].length > i) & self.is_about(s.queue[b].at(i), p) for i in places)
+
+        return every(implies(replicas.has(b), ~waits(b)) for b in self.brokers)
+
+    def is_about(self, request: Any, p: int) -> Any:
+        return request.partition == p if self.partitions > 1 else True
+
+    def remove_paths(self, s: Any, p: int) -> None:
+        self.fire(s, p, PATH)
+        s.topic[p].exists = "no"
+        s.state[p] = {"leader": none, "isr": set(), "epoch": 0, "version": 0}
+        s.assignment[p] = {"phase": "none", "replicas": set(), "target": set()}
+        self.forget_history(s, p)
+
+    # --- deletePartition --------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, actor="administrator", perturbation=True)
+    def delete_partition(self, s: Any, p: int) -> None:
+        """An administrator writes an empty list of replicas to partitions_reassigned; no record need stay."""
+        if not self.has_topics:
+            return
+        s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
+        s.require(s.topic[p].creations < self.topic_changes)
+        s.assignment[p].phase = "deleting"
+        self.forget_history(s, p)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def close_deleted_replicas(self, s: Any, p: int, b: Any) -> None:
+        """The leader is told of the empty list: it closes all replicas, itself included (onPartitionsReassigned)."""
+        if not self.has_topics:
+            return
+        s.require(self.leads(s, p, b), self.connected(s, b), s.assignment[p].phase == "deleting")
+        for f in self.brokers:
+            self.send(s, p, f, s.assignment[p].replicas.has(f), "close", s.replica[p][b].epoch)
+        s.assignment[p].phase = "closing"
+
+    @action(p=any_partition, actor="administrator")
+    def remove_deleted_paths(self, s: Any, p: int) -> None:
+        """All replicas have taken out the request to close: the administrator deletes the paths."""
+        if not self.has_topics:
+            return
+        s.require(s.assignment[p].phase == "closing", self.is_taken_out(s, p, s.assignment[p].replicas))
+        self.remove_paths(s, p)
+
+    # --- createTopic ------------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, actor="administrator", perturbation=True)
+    def create_topic(self, s: Any, p: int) -> None:
+        """An administrator creates the topic: it names the new replicas and sends start-replica to each."""
+        if not self.has_topics:
+            return
+        topic = s.topic[p]
+        s.require(topic.exists == "no", topic.creations < self.topic_changes)
+        s.topic[p] = {"exists": "creating", "creations": topic.creations + 1}
+        replicas = self.replicas_at_start
+        s.assignment[p].phase = "creating"
+        s.assignment[p].target = set(replicas)
+        for f in replicas:
+            self.send(s, p, f, True, "start", NOT_BY_A_LEADER)
+
+    @action(p=any_partition, actor="administrator")
+    def finish_creation(self, s: Any, p: int) -> None:
+        """All replicas have taken out the request to start: the administrator writes them to the partition's path."""
+        if not self.has_topics:
+            return
+        assignment = s.assignment[p]
+        s.require(s.topic[p].exists == "creating", self.is_taken_out(s, p, assignment.target))
+        s.topic[p].exists = "yes"
+        s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
+
+    @action(p=any_partition, actor="administrator", perturbation=True)
+    def creation_times_out(self, s: Any, p: int) -> None:
+        """Some replica takes too long to start: the administrator gives up, and leaves everything as it is."""
+        if not self.has_topics:
+            return
+        s.require(s.topic[p].exists == "creating", ~self.is_taken_out(s, p, s.assignment[p].target))
+        s.require(s.topic[p].creations < self.topic_changes)
+        s.topic[p].exists = "failed"
+
+    @action(p=any_partition, actor="administrator")
+    def clean_failed_creation(self, s: Any, p: int) -> None:
+        """The next createTopic first sends close-replica to all replicas of the failed one, and deletes its paths."""
+        if not self.has_topics:
+            return
+        s.require(s.topic[p].exists == "failed")
+        for f in self.brokers:
+            self.send(s, p, f, s.assignment[p].target.has(f), "close", NOT_BY_A_LEADER)
+        self.remove_paths(s, p)

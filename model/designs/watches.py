@@ -1,0 +1,72 @@
+"""How many watches a design sets in ZooKeeper, and what one message through ZooKeeper costs.
+
+Each design declares its watches, and the steps of one message from who decides to who shall act, as data; the numbers
+of the documents are sums over them. (A design's model watches those paths of a partition that it has actions for.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Scope = Literal["cluster", "topic", "partition", "broker"]
+Watcher = Literal["replicas", "leaders", "brokers", "controller", "itself"]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A kind of path that is watched: how many such paths there are, and who watches each of them."""
+
+    path: str
+    scope: Scope
+    by: Watcher
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The size of a cluster, by which paths and watchers are counted."""
+
+    brokers: int
+    topics: int
+    partitions: int
+    replicas: int
+
+    def paths(self, scope: Scope) -> int:
+        """How many paths of a scope there are; `partitions` are those of each topic."""
+        return {
+            "cluster": 1,
+            "topic": self.topics,
+            "partition": self.topics * self.partitions,
+            "broker": self.brokers,
+        }[scope]
+
+    def watchers(self, watch: Watch) -> int:
+        """How many brokers watch one path; leaders are those of the partitions below it, spread over the brokers."""
+        below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
+        leaders = min(self.brokers, below[watch.scope])
+        by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
+        return by[watch.by]
+
+
+def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
+    """All watches that are set in a cluster, or those on paths of some scopes alone.
+
+    >>> watches([Watch("/controller", "cluster", "brokers")], Cluster(brokers=3, topics=2, partitions=1, replicas=1))
+    3
+    """
+    counted = [w for w in declared if not scopes or w.scope in scopes]
+    return sum(cluster.paths(w.scope) * cluster.watchers(w) for w in counted)
+
+
+COST: Final = {"write": 2, "read": 1, "notification": 1, "request": 1}
+"""Messages between two machines that each step costs, as the page "KafkaController" counts them."""
+
+
+def messages(steps: Iterable[str]) -> int:
+    """The messages between machines that some steps take.
+
+    >>> messages(["write", "notification", "read"])
+    4
+    """
+    return sum(COST[step] for step in steps)

@@ -1,0 +1,149 @@
+"""ZooKeeper's watches: set by a read, fired once by the next change, handled late.
+
+A broker that reads a path sets a watch on it. The next change of the path *fires* the watch: a notification is on its
+way, and the watch is gone. When the broker handles the notification it reads the path again, as it is by then: what was
+there in between nobody sees, and two brokers that were told of the same change may read different values. Which of
+its notifications a broker handles first is open, so a notification may wait behind any others.
+
+A session takes its watches with it. A broker that starts, or has a new session, reads every path: it is as if it had
+been told of everything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.logs import any_partition
+from model.designs.partition_state import PartitionState
+from model.language import action, broker, count, enum, minimum, none, number, per, record, setting, when
+
+LOAD = 60
+"""Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
+
+
+class ZookeeperWatches(PartitionState):
+    """Sessions with watches on the paths of each partition."""
+
+    abstract = True
+
+    watch_again = setting(
+        "with-the-read",
+        choices=("with-the-read", "after-the-read"),
+        meaning="when a broker that was told of another leader watches the path again: as it reads it, or later",
+    )
+    count_load = setting(False, meaning="notifications and requests to ZooKeeper are counted")
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The paths of a partition that are watched."""
+        return ("leader",)
+
+    def variables(self) -> dict[str, Any]:
+        found = super().variables()
+        watches = per(enum(*self.watched), enum("none", "set", "fired"))
+        found["watch"] = per(any_partition(self), per(broker, watches))
+        if self.count_load:
+            found["load"] = record(notifications=number(0, LOAD), requests=number(0, LOAD))
+        return found
+
+    def initial(self, s: Any) -> None:
+        super().initial(s)
+        for p in self.all_partitions:
+            for b in self.brokers:
+                for path in self.watched:
+                    s.watch[p][b][path] = "set" if self.watches_at_start(b) else "none"
+
+    def watches_at_start(self, b: Any) -> bool:
+        """Whether a broker begins with watches."""
+        return True
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def connected(self, s: Any, b: Any) -> Any:
+        """Whether a broker runs and has a session: only then is it told anything, and may create ephemeral nodes."""
+        return self.is_up(s, b) & s.live.has(b)
+
+    def told(self, s: Any, p: int, b: Any, path: str) -> Any:
+        """Whether a broker has been told of a change of a path, and has not acted on it yet."""
+        return self.connected(s, b) & (s.watch[p][b][path] == "fired")
+
+    def read_and_watch(self, s: Any, p: int, b: Any, path: str, changes: bool = False) -> Any:
+        """A broker handles its notification: it reads the path and watches it again, and perhaps changes it itself.
+
+        Gives the number of brokers that are told of that.
+        """
+        later = path == "leader" and self.watch_again == "after-the-read"
+        s.watch[p][b][path] = "none" if later else "fired" if changes else "set"
+        told = self.fire(s, p, path, but=b) if changes else 0
+        return told + 1 if changes and not later else told
+
+    def fire(self, s: Any, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
+        """A path changes if a condition holds, and every broker that watches it is told; gives how many are."""
+        others = [b for b in self.brokers if b != but]
+        told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
+        for b in others:
+            s.watch[p][b][path] = when(told[b], "fired", s.watch[p][b][path])
+        return count(told.values())
+
+    def lose_watches(self, s: Any, b: Any) -> None:
+        for p in self.all_partitions:
+            for path in self.watched:
+                s.watch[p][b][path] = "none"
+
+    def read_everything(self, s: Any, b: Any) -> None:
+        """A broker with a new session reads and watches every path, one after the other."""
+        for p in self.all_partitions:
+            for path in self.watched:
+                s.watch[p][b][path] = "fired"
+
+    def note_load(self, s: Any, notifications: Any, requests: Any) -> None:
+        """Counts what ZooKeeper tells and is asked for an election; writes of the ISR are not counted."""
+        if self.count_load:
+            s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
+            s.load.requests = minimum(s.load.requests + requests, LOAD)
+
+    @action(p=any_partition, b=broker, actor="b")
+    def watch_leader_again(self, s: Any, p: int, b: Any) -> None:
+        """A broker that has acted on what it read watches the leader again; what has changed since it does not see."""
+        if self.watch_again != "after-the-read":
+            return
+        s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
+        s.watch[p][b]["leader"] = "set"
+
+    # --- sessions and crashes ---------------------------------------------------------------------------------------
+
+    def expire(self, s: Any, b: Any) -> None:
+        """The session takes its ephemeral nodes and its watches with it, and who watches the nodes is told."""
+        super().expire(s, b)
+        told: Any = 0
+        for p in self.all_partitions:
+            led = s.state[p].leader == b
+            s.state[p].leader = when(led, none, s.state[p].leader)
+            told = told + self.fire(s, p, "leader", led, but=b)
+        self.lose_watches(s, b)
+        self.note_load(s, told, 0)
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        super().stop(s, b, kept)
+        self.lose_watches(s, b)
+
+    @action(b=broker, actor="b")
+    def register_again(self, s: Any, b: Any) -> None:
+        """A broker that had lost its session has a new one, and reads everything again."""
+        if not self.expiries:
+            return
+        s.require(self.is_up(s, b), ~s.live.has(b))
+        s.live = s.live | {b}
+        self.read_everything(s, b)
+
+    @action(b=broker, actor="b")
+    def broker_startup(self, s: Any, b: Any) -> None:
+        """A broker whose former session is over starts, registers, and reads everything."""
+        if not self.has_crashes:
+            return
+        s.require(~s.up.has(b), ~s.live.has(b))
+        s.up = s.up | {b}
+        s.live = s.live | {b}
+        self.read_everything(s, b)

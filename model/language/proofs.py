@@ -1,0 +1,200 @@
+"""What a proof is written with: history, lemmas, targets.
+
+A *proof* says why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
+the state of the model forgets; they are recorded beside an action's own effects and never decide whether it can happen.
+*Lemmas* are conditions on states, history included, that together are *inductive*: they hold at the start, and every
+step from a state where all hold leads to a state where all hold. A *target* follows from the lemmas.
+
+A proof is a class in a file beside the model:
+
+    class Mine(Proof):
+        of = MyModel
+
+        def history(self):
+            return {"greatest": number(0, self.model.top)}
+
+        @records("count_up")
+        def remember(self, s):
+            return {"greatest": maximum(s.greatest, s.value + 1)}
+
+        @lemma()
+        def value_is_remembered(self, s):
+            \"""The value is not above the greatest one.\"""
+            return s.value <= s.greatest
+
+Parameters of lemmas and targets are quantified: they hold for all values. Without bounds a numeric parameter stands for
+every whole number of its domain, and Python cannot loop over it: take a parameter instead of a `range`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from model.language.domains import Domain
+from model.language.errors import ModelError, UnknownName, mistake, nearest
+from model.language.model import Method, Model, ParameterDomain, kebab, line_of
+
+Kind = Literal["lemma", "target", "candidate"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A lemma or a target of a proof: for all values of its parameters, `method(proof, s, ...)` holds."""
+
+    name: str
+    kind: Kind
+    sentence: str
+    parameters: dict[str, ParameterDomain]
+    method: Callable[..., Any]
+
+
+def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[Method], Method]:
+    def mark(method: Method) -> Method:
+        named = list(inspect.signature(method).parameters)[2:]
+        if named != list(parameters):
+            what = f"{line_of(method)}: {kind} {method.__name__} takes ({', '.join(named)})"
+            raise ModelError(f"{what}; declare just these parameters")
+        sentence = " ".join((method.__doc__ or "").split("\n\n")[0].split())
+        if not sentence:
+            raise ModelError(
+                f"{line_of(method)}: {kind} {method.__name__} has no docstring; say in a sentence what it means"
+            )
+        name = kebab(method.__name__)
+        method.__statement__ = Statement(name, kind, sentence, parameters, method)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks a method `(self, s, ...)` as a lemma: part of what every step must keep."""
+    return _statement("lemma", parameters)
+
+
+def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks a method as a lemma that may turn out false: the search for the largest inductive subset may drop it."""
+    return _statement("candidate", parameters)
+
+
+def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks a method as what the lemmas prove; it says what the invariant of its name says, if there is one."""
+    return _statement("target", parameters)
+
+
+def records(*actions: str) -> Callable[[Method], Method]:
+    """Marks a method as a recorder of actions, those of them that a model has.
+
+    It takes parameters of the action by name, reads the state before it, and gives the new values of history variables
+    as a dict.
+    """
+
+    def mark(method: Method) -> Method:
+        method.__records__ = tuple(kebab(a) for a in actions)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def without_bounds(method: Method) -> Method:
+    """Marks a method `(self, s, ...)` that stands for the model's method of its name where there are no bounds."""
+    method.__without_bounds__ = True  # type: ignore[attr-defined]
+    return method
+
+
+def one_past_last(s: Any, limit: Any, holds: Callable[[Any], Any]) -> Any:
+    """One past the greatest offset below a limit for which it holds, 0 if there is none; only without bounds."""
+    return s._one_past_last(limit, holds)
+
+
+class Proof:
+    """Why invariants of a model hold; see this file's beginning. `of` is the model, or what several derive from.
+
+    `mutants` are models that a proof must not prove: each takes away one thing that the protocol needs.
+    """
+
+    of: ClassVar[type[Model]] = Model
+    mutants: ClassVar[tuple[type[Model], ...]] = ()
+
+    def __init__(self, model: Model) -> None:
+        self.model: Any = model
+
+    def history(self) -> dict[str, Domain]:
+        """Name and domain of each history variable; each starts at the first value of its domain."""
+        return {}
+
+    @classmethod
+    def name(cls) -> str:
+        """The name on the command line: that of the file."""
+        return kebab(cls.__module__.rpartition(".")[2])
+
+    @classmethod
+    def statements(cls, *kinds: Kind) -> dict[str, Statement]:
+        """Statements of some kinds by name, in the order of the file, those of the most general class first."""
+        found = [x.__statement__ for x in cls._methods() if hasattr(x, "__statement__")]
+        return {x.name: x for x in found if x.kind in kinds}
+
+    @classmethod
+    def recorders(cls, action: str) -> list[Callable[..., Any]]:
+        """The recorders of an action, in the order of the file."""
+        return [x for x in cls._methods() if action in getattr(x, "__records__", ())]
+
+    @classmethod
+    def replacements(cls) -> dict[str, Callable[..., Any]]:
+        """What stands for methods of the model where there are no bounds."""
+        return {x.__name__: x for x in cls._methods() if hasattr(x, "__without_bounds__")}
+
+    @classmethod
+    def _methods(cls) -> Iterator[Any]:
+        names: dict[str, None] = {}
+        for base in reversed(cls.__mro__):
+            names.update(dict.fromkeys(base.__dict__))
+        return (x for name in names if callable(x := getattr(cls, name)) and not name.startswith("__"))
+
+    @classmethod
+    def check_fit(cls, model: type[Model], name: str) -> None:
+        """Raises `UnknownName` if the proof is not about this model."""
+        if not any(_same_class(base, cls.of) for base in model.__mro__):
+            raise UnknownName(f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them")
+        recorded = {a for x in cls._methods() for a in getattr(x, "__records__", ())}
+        if recorded and not recorded & set(model.actions()):
+            raise UnknownName(
+                f"proof {cls.name()} records actions that model {name} does not have: {', '.join(sorted(recorded))}; "
+                f"{nearest(min(recorded), model.actions())}"
+            )
+
+
+def _same_class(a: type, b: type) -> bool:
+    """Whether two classes are defined at the same place: a user's file may be run for the model and for its proof."""
+    return a is b or (a.__qualname__ == b.__qualname__ and _file_of(a) == _file_of(b))
+
+
+def _file_of(cls: type) -> str:
+    """The file that a class is defined in, or its module where it has no method that says so."""
+    found = [x for x in vars(cls).values() if inspect.isfunction(x)]
+    return str(Path(found[0].__code__.co_filename).resolve()) if found else cls.__module__
+
+
+def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a recorder gives for an instance of an action; `ModelError` for anything but values of history variables."""
+    taken = list(inspect.signature(recorder).parameters)[2:]
+    for name in taken:
+        if name not in arguments:
+            raise ModelError(
+                f"{line_of(recorder)}: recorder {recorder.__name__} takes {name!r}, which its action does not have; "
+                f"take some of: {', '.join(arguments) or 'none'}"
+            )
+    values = recorder(proof, s, **{name: arguments[name] for name in taken})
+    known = proof.history()
+    if not isinstance(values, dict):
+        raise mistake(f"recorder {recorder.__name__} gives no dict", "return {'history_variable': value}")
+    for name in values:
+        if name not in known:
+            raise ModelError(
+                f"{line_of(recorder)}: recorder {recorder.__name__} gives {name!r}, which is no history variable; "
+                f"{nearest(name, known)}"
+            )
+    return values

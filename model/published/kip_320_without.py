@@ -1,0 +1,66 @@
+"""KIP-320 with one rule taken away each: models that its proof must not prove.
+
+They are no models of their own on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import action, broker
+from model.published.kafka_replication import any_epoch
+from model.published.kip_320 import Kip320
+
+
+class CommitWithoutFencing(Kip320):
+    """A leader counts members of its ISR by the length of their logs alone when it raises its high watermark."""
+
+    abstract = True
+
+    @action(leader=broker, actor="leader")
+    def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+        """The leader raises its high watermark over an offset that every log of its ISR has reached."""
+        passed = s.replica[leader].high_watermark
+        s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
+        s.require(s.replica[leader].isr.every(lambda f: s.log[f].length > passed))
+        s.replica[leader].high_watermark = passed + 1
+
+
+class ExpansionBeforeOwnEpoch(Kip320):
+    """A leader takes a follower in before its high watermark has reached its own epoch (before KAFKA-7128)."""
+
+    abstract = True
+
+    @action(leader=broker, follower=broker, actor="leader")
+    def fenced_leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+        """The leader takes a follower in that reaches its high watermark."""
+        reaches = s.log[follower].length >= s.replica[leader].high_watermark
+        s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
+        self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+
+class TruncationWithoutFencing(Kip320):
+    """A replica becomes a follower whatever epoch its leader is in (before KIP-320)."""
+
+    abstract = True
+
+    @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
+    def fenced_become_follower_and_truncate(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+        """A replica takes a request that makes it a follower, and truncates to what both logs have."""
+        if follower == leader:
+            return
+        self.become_follower_and_truncate(s, leader, follower, epoch)
+
+
+class FetchWithoutFencing(Kip320):
+    """A leader answers followers of any epoch (before KIP-320)."""
+
+    abstract = True
+
+    @action(follower=broker, leader=broker, actor="follower")
+    def fenced_follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+        """A follower appends the leader's next record, whatever their epochs."""
+        if follower == leader:
+            return
+        s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))
+        self.fetch_next_record(s, follower, leader)

@@ -1,0 +1,31 @@
+"""Numbers that a model reaches: the greatest value of something over all its states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+from checker.engines.local.search import search
+from checker.exploration import Limits
+from model.language import Model
+from model.language.tracing import trace
+
+LIMITS = Limits(seconds=60, memory=2 << 30)
+
+
+def greatest(model: Model, without: Collection[str], value: Callable[[dict[str, Any]], int]) -> int:
+    """The greatest value, of a state as JSON data, in all states that are reached without some actions."""
+    system = trace(model, {})
+    kept = tuple(t for t in system.transitions if t.label.action not in without)
+    assert {t.label.action for t in system.transitions} >= set(without)
+    found, levels = search(
+        replace(system, transitions=kept), keep_going=True, deadlock=False, limits=LIMITS, report=None
+    )
+    assert (found.error, found.stopped) == (None, None)
+    domains = list(model.domains.items())
+
+    def read(leaves: Any) -> dict[str, Any]:
+        return {n: d.to_json(x) for (n, d), x in zip(domains, system.decode(leaves), strict=True)}
+
+    return max(value(read(x)) for k in range(len(found.levels)) for x in levels.leaves(levels.level_states(k + 1)))

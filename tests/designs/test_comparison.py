@@ -1,0 +1,179 @@
+"""docs/comparison.md: every number in its tables is counted in the models."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.exploration import Limits
+from checker.library import load_model_class
+from model.designs.watches import Cluster, messages, watches
+from model.language import Model
+from tests.designs.measuring import greatest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/comparison.md").read_text()
+LIMITS = Limits(seconds=120, memory=4 << 30)
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table in a section, without its head."""
+    (section,) = re.findall(rf"^## {heading}$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.replace(",", "") if cell[0].isdigit() else cell for cell in row] for row in rows[2:]]
+
+
+def model(name: str) -> Any:
+    return load_model_class(name).cls
+
+
+# --- watches and messages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("design", "replicas", "on_partitions", "other"), table("Watches"))
+def test_watches(design: str, replicas: str, on_partitions: str, other: str) -> None:
+    cluster = Cluster(brokers=3, topics=1000, partitions=3, replicas=int(replicas))
+    declared = model(design).watches
+    assert watches(declared, cluster, "partition") == int(on_partitions)
+    assert watches(declared, cluster) == int(on_partitions) + int(other)
+
+
+def test_the_page_on_v2_counts_as_many() -> None:
+    cluster = Cluster(brokers=3, topics=1000, partitions=3, replicas=1)
+    assert [watches(model(design).watches, cluster, "partition") for design in ("v1", "v2")] == [15_000, 3_000]
+
+
+def test_of_v2_only_the_leaders_watch_for_reassignments() -> None:
+    # "Zookeeper listeners ONLY on the leader": with one partition a topic one broker watches the path of each topic.
+    one_each = Cluster(brokers=3, topics=1000, partitions=1, replicas=1)
+    assert watches(model("v2").watches, one_each, "topic") == 1000
+    assert watches(model("v2").watches, Cluster(brokers=3, topics=2, partitions=1, replicas=1), "cluster") == 2
+
+
+def test_what_the_model_of_v1_watches_is_declared() -> None:
+    cls = model("v1")
+    declared = " ".join(w.path for w in cls.watches if w.scope == "partition")
+    assert [path for path in cls(reassignments=1).watched if path not in declared] == []
+
+
+@pytest.mark.parametrize(("design", "steps", "count"), table("One message"))
+def test_messages(design: str, steps: str, count: str) -> None:
+    assert tuple(steps.split(", ")) == model(design).message
+    assert messages(model(design).message) == int(count)
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+DATA = ("produce", "fetch", "fetch-out-of-range", "commit", "shrink-isr", "expand-isr", "checkpoint-high-watermark")
+"""What elections do not depend on here."""
+BY_COMMAND = ("become-leader-by-command", "become-follower-by-command", "ignore-command")
+
+
+def load(what: str, state: dict[str, Any]) -> int:
+    return int(state["load"][what])
+
+
+@pytest.mark.parametrize("row", table("The failure of a broker"), ids=lambda row: f"{row[0]}-{row[1]}")
+def test_load_of_a_failure(row: list[str]) -> None:
+    replicas, partitions, *expected = map(int, row)
+    size = {"replicas": replicas, "partitions": partitions, "log_size": 1, "max_leader_epoch": 1, "crashes": 1}
+    found = []
+    for design in ("v1", "v2"):
+        crashing = model(design)(**size, count_load=True)
+        for what in ("notifications", "requests"):
+            found.append(greatest(crashing, (*DATA, "broker-startup"), partial(load, what)))
+    commanding = model("v3")(**size, channel_size=4)
+    unread = (*DATA, *BY_COMMAND, "on-broker-startup")
+    found.append(greatest(commanding, unread, lambda s: sum(map(len, s["channel"][0]))))
+    assert found == expected
+
+
+# --- failures tolerated -----------------------------------------------------------------------------------------------
+
+
+def isr(replicas: int, failures: int, elections: int, **settings: Any) -> Any:
+    return model("primary-backup")(
+        replicas=replicas, log_size=1, crashes=failures, max_leader_epoch=elections + 1,
+        max_version=2 * elections + replicas, **settings,
+    )  # fmt: skip
+
+
+def majority(replicas: int, failures: int, elections: int, **settings: Any) -> Any:
+    return model("majority")(
+        replicas=replicas, log_size=elections + 2, crashes=failures, max_leader_epoch=elections + 1, timeouts=0,
+        restarts=False, votes="at-once", **settings,
+    )  # fmt: skip
+
+
+def verdict(of: Model, *invariants: str) -> str:
+    return check(of, invariants=invariants, limits=LIMITS).verdict
+
+
+def assert_tolerates(build: Any, replicas: int, failures: int, **settings: Any) -> None:
+    """With so many failures all goes well, and not with one more, even if nobody has time for an election."""
+    asked = ("committed-survives", "service-goes-on")
+    assert verdict(build(replicas, failures, failures, **settings), *asked) == "holds"
+    assert verdict(build(replicas, failures + 1, 0, **settings), *asked) == "violated"
+
+
+def assert_waits_for(build: Any, replicas: int, copies: int) -> None:
+    asked = "acknowledged-has-enough-copies"
+    assert verdict(build(replicas, 0, 0, min_isr=copies), asked) == "holds"
+    if copies < replicas:
+        assert verdict(build(replicas, 0, 0, min_isr=copies + 1), asked) == "violated"
+
+
+TOLERATED = table("Failures tolerated: ISR and majority vote")
+
+
+@pytest.mark.parametrize("row", [row for row in TOLERATED if int(row[0]) < 5], ids=lambda row: row[0])
+def test_failures_tolerated(row: list[str]) -> None:
+    replicas, by_isr, by_majority = int(row[0]), int(row[1]), int(row[4])
+    assert_tolerates(isr, replicas, by_isr)
+    assert_tolerates(majority, replicas, by_majority)
+
+
+@pytest.mark.parametrize("row", TOLERATED, ids=lambda row: row[0])
+def test_failures_tolerated_with_slow_replicas(row: list[str]) -> None:
+    assert_tolerates(isr, int(row[0]), int(row[3]), slow_replicas=True)
+
+
+@pytest.mark.parametrize("row", TOLERATED, ids=lambda row: row[0])
+def test_copies(row: list[str]) -> None:
+    replicas, copies, copies_of_majority = int(row[0]), int(row[2]), int(row[5])
+    assert_waits_for(isr, replicas, copies)
+    assert_waits_for(majority, replicas, copies_of_majority)
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five")
+
+
+@pytest.mark.parametrize(("design", "column"), [("primary-backup", 1), ("majority", 4)])
+@pytest.mark.parametrize("replicas", [3, 5])
+def test_what_scenarios_say_of_failures(design: str, column: int, replicas: int) -> None:
+    """Five replicas take a while: their verdicts are those that the regression derives."""
+    tolerated = int(TOLERATED[replicas - 1][column])
+    for failures, expected in ((tolerated, "holds"), (tolerated + 1, "violated")):
+        verb = "fails" if failures == 1 else "fail"
+        name = f"{design}-{NUMBERS[failures]}-of-{NUMBERS[replicas]}-{verb}"
+        recorded = json.loads((ROOT / "counterexamples" / name / "expected.json").read_text())
+        assert (recorded["model"], recorded["verdict"]) == (design, expected)
+        assert (recorded["settings"]["replicas"], recorded["settings"]["crashes"]) == (replicas, failures)
+        assert recorded["invariants"].keys() == {"committed-survives", "service-goes-on"}
+
+
+def test_the_page_on_replication_says_as_much() -> None:
+    # f+1 replicas against 2f+1, and f+1 copies in both.
+    rows = [[int(cell) for cell in row] for row in TOLERATED]
+    for failures in (0, 1, 2):
+        fewest_isr = min(r[0] for r in rows if r[1] >= failures)
+        fewest_majority = min(r[0] for r in rows if r[4] >= failures)
+        assert (fewest_isr, fewest_majority) == (failures + 1, 2 * failures + 1)
+        assert rows[fewest_isr - 1][2] == failures + 1
+        assert rows[fewest_majority - 1][5] == failures + 1

@@ -1,0 +1,174 @@
+"""Majority vote and primary-backup: engines agree, nothing is dead, and the stories that are told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.exploration import Limits
+from checker.library import load_model_class
+from tests.designs.agreeing import (
+    MEMORY,
+    absent,
+    assert_agreement,
+    assert_agreement_along_walks,
+    combination,
+    switched_alone,
+)
+from tests.designs.replaying import Story
+
+MAJORITY, BACKUP = load_model_class("majority"), load_model_class("primary-backup")
+DESIGNS = {"majority": MAJORITY.cls, "primary-backup": BACKUP.cls}
+
+# --- engines agree ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("name", "settings"), [(n, s) for n, cls in DESIGNS.items() for s in switched_alone(cls)], ids=str
+)
+def test_engines_agree_on_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> None:
+    assert_agreement(DESIGNS[name], settings)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("draw", range(6))
+@pytest.mark.parametrize("name", DESIGNS)
+def test_engines_agree_on_random_settings(name: str, draw: int) -> None:
+    assert_agreement(DESIGNS[name], combination(DESIGNS[name], draw))
+    assert_agreement_along_walks(DESIGNS[name](**combination(DESIGNS[name], draw)), draw)
+
+
+# --- nothing is dead --------------------------------------------------------------------------------------------------
+
+LIVELY: dict[str, list[dict[str, Any]]] = {
+    "majority": [
+        {"replicas": 3, "timeouts": 2, "crashes": 1, "consumers": True, "max_records": 2},
+        {"replicas": 3, "timeouts": 1, "crashes": 1, "votes": "at-once"},
+        {"replicas": 2, "timeouts": 2, "consumers": True, "max_records": 2, "vote": "any",
+         "past_high_watermark": "out-of-range"},
+    ],
+    "primary-backup": [
+        {"replicas": 3, "crashes": 2, "log_size": 1, "max_leader_epoch": 3, "acks_one": True, "slow_replicas": True,
+         "consumers": True},
+        {"replicas": 3, "crashes": 2, "log_size": 1, "truncation": "high-watermark", "consumers": True,
+         "past_high_watermark": "out-of-range"},
+    ],
+}  # fmt: skip
+NEVER = {
+    "majority": {"produce-acks-one"},
+    "primary-backup": {
+        "ask-where-epoch-ends", "ignore-reply", "checkpoint-high-watermark", "checkpoint-without-unstarted-replica",
+        "crash-with-loss", "fetch-out-of-range", "raise-high-watermark-before-truncating", "register-again",
+        "session-expires", "shrink-isr-of-slow",
+    },
+}  # fmt: skip
+"""Actions that other designs have, and these have no setting for; and no log is too long where nobody comes back."""
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_action_happens_and_every_goal_is_reached(name: str) -> None:
+    cls, lively = DESIGNS[name], LIVELY[name]
+    found = [check(cls, s, invariants=(), limits=Limits(states=60_000, memory=MEMORY)) for s in lively]
+    never = [{*r.actions_never_fired} | absent(cls, s) for r, s in zip(found, lively, strict=True)]
+    assert set.intersection(*never) == NEVER[name]
+    assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()
+
+
+# --- stories ----------------------------------------------------------------------------------------------------------
+
+COMMITTED_BY_TWO = """
+    produce(p=0, b=0)
+    fetch(p=0, follower=1, leader=0)
+    not commit(p=0, b=0)
+    fetch(p=0, follower=1, leader=0)
+    commit(p=0, b=0)
+    crash(b=0)
+    stand-for-election(p=0, b=1)
+"""
+
+
+def majority(**settings: Any) -> Story:
+    asked = ("elected-leader-has-what-is-committed", "single-committed-leader-per-epoch")
+    return Story(MAJORITY, asked, replicas=3, crashes=1, timeouts=1, **settings)
+
+
+def test_who_has_the_record_is_elected_and_who_lacks_it_is_not() -> None:
+    # Three replicas, a record on two of them, and one of the two crashes: the other is the only one that can lead.
+    story = majority()
+    story.tell(COMMITTED_BY_TWO)
+    story.tell("""
+        not time-out(p=0, b=0)
+        grant-vote(p=0, voter=2, candidate=1)
+        not grant-vote(p=0, voter=2, candidate=1)
+        become-leader(p=0, b=1)
+        hear-of-leader(p=0, b=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+    """)
+    assert story.logs() == [[0], [0], [0]]
+    assert story.value("elected") == [{"leader": 1, "epoch": 1}]
+    assert set(story.holds().values()) == {True}
+
+
+def test_a_replica_without_the_record_stands_in_vain_unless_anybody_is_voted_for() -> None:
+    text = """
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        commit(p=0, b=0)
+        time-out(p=0, b=2)
+        {refuses}grant-vote(p=0, voter=0, candidate=2)
+        {refuses}become-leader(p=0, b=2)
+    """
+    story = majority()
+    story.tell(text.format(refuses="not "))
+    story.tell("hear-of-later-epoch(p=0, b=0, other=2)\nstand-for-election(p=0, b=1)")
+    assert set(story.holds().values()) == {True}
+    careless = majority(vote="any")
+    careless.tell(text.format(refuses=""))
+    assert careless.holds()["elected-leader-has-what-is-committed"] is False
+
+
+def test_a_record_of_an_earlier_epoch_is_committed_with_the_first_of_the_new_one() -> None:
+    # Figure 8 of the paper on Raft, up to the point where the old record is on most replicas.
+    story = majority(log_size=3)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        crash(b=0)
+        stand-for-election(p=0, b=1)
+        grant-vote(p=0, voter=2, candidate=1)
+        become-leader(p=0, b=1)
+        hear-of-leader(p=0, b=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        not commit(p=0, b=1)
+        write-first-record(p=0, b=1)
+        not write-first-record(p=0, b=1)
+        fetch(p=0, follower=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        commit(p=0, b=1)
+    """)
+    assert [record["id"] for record in story.value("committed")[0]["records"]] == [0, 1]
+    assert story.value("replica")[0][1]["high_watermark"] == 2
+
+
+def test_the_last_member_of_an_isr_goes_on_alone() -> None:
+    story = Story(BACKUP, ("service-goes-on", "committed-survives"), crashes=1, log_size=1, max_version=6)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        not shrink-isr(p=0, b=0, follower=1)
+        commit(p=0, b=0)
+        crash(b=0)
+        not elect(p=0, b=1)
+        session-of-the-dead-expires(b=0)
+        elect(p=0, b=1)
+        hear-that-it-leads(p=0, b=1)
+    """)
+    assert story.value("state")[0] == {"leader": 1, "isr": [1], "epoch": 1, "version": 1}
+    story.tell("commit(p=0, b=1)")
+    assert set(story.holds().values()) == {True}

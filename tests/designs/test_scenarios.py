@@ -1,0 +1,143 @@
+"""The scenarios of each design: pairs that are each other's control, and nothing of a model that none of them uses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.library import load_model_class
+from checker.scenarios.scenario import Scenario, read
+from model.designs.partition_state import PartitionState
+
+ROOT = Path(__file__).parents[2] / "counterexamples"
+
+
+@dataclass(frozen=True)
+class Unused:
+    """What of a design's model no scenario of it uses, and pairs that differ in more than one setting, for a reason."""
+
+    actions: dict[str, str] = field(default_factory=dict)
+    goals: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    wholes: frozenset[frozenset[str]] = frozenset()
+
+
+V2_UNUSED = Unused(
+    actions={
+        "read-isr-for-election": "reading earlier opens no other window than the one before the epoch is written",
+        "creation-times-out": "nothing is lost by it: requests stay in order",
+        "clean-failed-creation": "as creation-times-out",
+        "watch-leader-again": "a replica of V2 watches the leader node as it reads it",
+    },
+    settings={
+        "election_read": "as read-isr-for-election",
+        "count_load": "numbers, not verdicts",
+    },
+    wholes=frozenset({frozenset({"v2-as-written", "v2-with-later-fixes"})}),
+)
+NUMBERS = {"count_load": "numbers, not verdicts"}
+OF_V3 = "shared with v3, whose scenarios are about it"
+DESIGNS = {
+    "alter-isr": Unused(
+        settings={
+            "assigned_at_start": OF_V3,
+            "channel_size": OF_V3,
+            "controller_epoch_guard": OF_V3,
+            "epoch_bump_on_shrink": "a new leader epoch costs time and breaks no invariant",
+            "max_controller_epoch": OF_V3,
+            "unclean": OF_V3,
+        },
+        wholes=frozenset({frozenset({"alter-isr-as-written", "alter-isr-with-later-fixes"})}),
+    ),
+    "v1": Unused(
+        actions={"broker-startup": "what a restart loses is what truncation to a high watermark loses in V3"},
+        settings=NUMBERS,
+    ),
+    "majority": Unused(),
+    "primary-backup": Unused(),
+    "v2": V2_UNUSED,
+    "v3": Unused(wholes=frozenset({frozenset({"v3-as-written", "v3-with-later-fixes"})})),
+}
+SHARED = PartitionState
+"""What designs have in common is all used by the scenarios of V3."""
+SCENARIOS = {
+    path.parent.name: read(path.parent, ROOT)
+    for design in DESIGNS
+    for path in sorted(ROOT.glob(f"{design}-*/scenario.toml"))
+}
+
+
+def of(design: str) -> list[Scenario]:
+    return [s for s in SCENARIOS.values() if s.model == design]
+
+
+@cache
+def recorded(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((ROOT / name / "expected.json").read_text())
+    return data
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_and_its_control_differ_in_settings_and_verdict(scenario: Scenario) -> None:
+    assert scenario.name.startswith(f"{scenario.model}-")
+    assert scenario.controls
+    for name in scenario.controls:
+        other = SCENARIOS[name]
+        assert scenario.name in other.controls
+        assert (scenario.model, scenario.invariants, scenario.keep_going) == (
+            other.model,
+            other.invariants,
+            other.keep_going,
+        )
+        assert {recorded(scenario.name)["verdict"], recorded(name)["verdict"]} == {"violated", "holds"}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_and_its_control_differ_in_what_the_fix_is_about(scenario: Scenario) -> None:
+    for name in scenario.controls:
+        mine, other = scenario.settings, SCENARIOS[name].settings
+        differ = {key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)}
+        if frozenset({scenario.name, name}) not in DESIGNS[scenario.model].wholes:
+            # KIP-320 without one of its parts is compared with the whole, as is the truncation before KIP-320.
+            assert len(differ) == 1, differ
+
+
+@pytest.mark.parametrize("name", [name for name, s in SCENARIOS.items() if s.expect == "holds"])
+def test_what_holds_was_explored_to_the_end(name: str) -> None:
+    assert (recorded(name)["exit_code"], recorded(name)["left"]) == (0, 0)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_each_invariant_that_is_checked_is_checked_where_it_holds(design: str) -> None:
+    verdicts: dict[str, set[str]] = {}
+    for scenario in of(design):
+        for invariant, finding in recorded(scenario.name)["invariants"].items():
+            verdicts.setdefault(invariant, set()).add(finding["verdict"])
+    assert not [name for name, found in verdicts.items() if "holds" not in found]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_scenarios_use_the_whole_model(design: str) -> None:
+    cls, scenarios = load_model_class(design).cls, [recorded(s.name) for s in of(design)]
+    fired = {action for found in scenarios for action, counts in found["generated"].items() if sum(counts)}
+    reached = {
+        goal
+        for found in scenarios
+        for goal in cls.predicates("goal").keys() - set(found["vacuity"]["goals_never_reached"])
+    }
+    shared = set() if design == "v3" else SHARED.actions().keys()
+    assert cls.actions().keys() - fired - shared == DESIGNS[design].actions.keys()
+    assert cls.predicates("goal").keys() - reached == DESIGNS[design].goals.keys()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_scenarios_use_every_setting(design: str) -> None:
+    cls = load_model_class(design).cls
+    used = {key for s in of(design) for key, value in s.settings.items() if value != cls().settings[key]}
+    shared = set() if design == "v3" else SHARED.declared_settings().keys()
+    assert cls.declared_settings().keys() - used - shared == DESIGNS[design].settings.keys()

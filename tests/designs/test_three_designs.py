@@ -1,0 +1,54 @@
+"""docs/comparison.md, "Three designs, the same failures": every verdict of its tables is found again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.exploration import Limits
+
+PAGE = (Path(__file__).parents[2] / "docs/comparison.md").read_text()
+LIMITS = Limits(seconds=60, memory=4 << 30)
+EXPIRY = {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 2, "expiries": 1}
+MOVING = {"max_records": 1, "max_leader_epoch": 3, "max_version": 6, "reassignments": 1, "assigned_at_start": 1}
+FAILURES: dict[str, dict[str, Any]] = {"expiry": EXPIRY, "reassignment": {**EXPIRY, **MOVING}}
+
+
+def tables() -> list[list[list[str]]]:
+    """The two tables of the section, each with its head."""
+    (section,) = re.findall(r"^## Three designs, the same failures$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    rows = [[line.strip("| \n").split(" | ") for line in block.splitlines()] for block in blocks]
+    return [[table[0], *table[2:]] for table in rows]
+
+
+def verdict(design: str, settings: dict[str, Any], invariant: str) -> str:
+    result = check(design, settings, invariants=[invariant], limits=LIMITS)
+    finding = result.findings[invariant]
+    return finding.verdict if finding.trace is None else f"{finding.verdict} {finding.trace.length}"
+
+
+SAME, CHANGED = tables()
+
+
+@pytest.mark.parametrize("row", SAME[1:], ids=lambda row: " ".join(row[:2]))
+def test_the_same_settings_and_invariants_in_three_designs(row: list[str]) -> None:
+    failures, invariant, *verdicts = row
+    assert [verdict(design, FAILURES[failures], invariant) for design in SAME[0][2:]] == verdicts
+
+
+@pytest.mark.parametrize("row", CHANGED[1:], ids=lambda row: row[0])
+def test_what_conditional_writes_change(row: list[str]) -> None:
+    design, changes, *verdicts = row
+    changed = dict(change.split("=") for change in changes.split())
+    assert [verdict(design, {**EXPIRY, **changed}, name) for name in CHANGED[0][2:]] == verdicts
+
+
+def test_the_designs_are_the_three_and_the_tables_are_not_empty() -> None:
+    assert SAME[0][2:] == ["v1", "v2", "v3"]
+    assert {row[0] for row in SAME[1:]} == FAILURES.keys()
+    assert [row[0] for row in CHANGED[1:]] == ["v1", "v2", "v3"]

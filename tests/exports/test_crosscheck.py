@@ -1,0 +1,214 @@
+"""Spin and Rumur, given a model as it is exported, find the states that isrcheck finds."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, reject
+
+from checker.checking import check
+from checker.cli import main
+from checker.exploration import Limits
+from checker.exports.crosscheck import TOOLS, Found
+from checker.kernel import lanes
+from checker.library import load_model_class
+from model.language import Model, ModelError
+from model.language import expressions as e
+from model.language.system import TransitionSystem
+from model.language.tracing import trace
+from tests.agreement.engines import traced
+from tests.agreement.profiles import examples
+from tests.agreement.random_models import load, models
+
+spin = pytest.param("spin", marks=pytest.mark.needs("spin"))
+rumur = pytest.param("rumur", marks=pytest.mark.needs("rumur"))
+
+
+def by_tool(tool: str, system: TransitionSystem) -> Found:
+    with tempfile.TemporaryDirectory() as folder:
+        return TOOLS[tool](system, Path(folder), 100, 1 << 32)
+
+
+def essence(found: Found) -> tuple[int, int, bool]:
+    return found.distinct, found.generated, found.violated
+
+
+def by_isrcheck(cls: type[Model] | str, settings: dict[str, Any] | None = None) -> tuple[int, int, bool] | None:
+    """What a search here finds; None where it does not finish."""
+    result = check(cls, settings, keep_going=True, limits=Limits(states=3_000))
+    if result.verdict == "incomplete" or result.evaluation is not None:
+        return None
+    return result.distinct, result.generated_total, result.verdict == "violated"
+
+
+def system_of(name: str, **settings: Any) -> TransitionSystem:
+    loaded = load_model_class(name)
+    return trace(loaded.cls(**settings), loaded.chosen(None))
+
+
+TOY = '''
+from model.language import *
+
+
+class Toy(Model):
+    """Two counters and a set, with a bound on what is counted."""
+
+    replicas = setting(2, at_least=1, counts=broker, meaning="brokers")
+    invariants = ("little",)
+
+    def variables(self):
+        by = per(broker, number(-1, 2))
+        return {"state": number(-2, 5), "by": by, "in": set_of(broker), "last": optional(broker)}
+
+    @initial(b=broker)
+    def initial(self, s, b):
+        s.last = b
+
+    @action(b=broker, actor="b")
+    def up(self, s, b):
+        """A broker counts."""
+        s.require(s.state < 5, s.by[b] < 2)
+        s.state += 1
+        s.by[b] += 1
+        setattr(s, "in", getattr(s, "in") | {b})
+        s.last = b
+
+    @action(actor="client")
+    def forget(self, s):
+        """The set loses who came last."""
+        s.require(~s.last.is_none, getattr(s, "in").size == 2)
+        setattr(s, "in", when(getattr(s, "in").has(s.last), getattr(s, "in") - {self.broker(0)}, {self.broker(1)}))
+        s.last = none
+
+    @constraint
+    def few(self, s):
+        """The count is small."""
+        return s.state <= 2
+
+    @invariant
+    def little(self, s):
+        """The count stays at what is counted."""
+        return s.state <= 2
+'''
+"""What is special about exports: reserved names, negative numbers, several initial states, sets, a constraint."""
+
+
+def toy(folder: Path, **replaced: str) -> type[Model]:
+    text = TOY
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    (folder / "toy.py").write_text(text)
+    return load_model_class(str(folder / "toy.py")).cls
+
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_path: Path) -> None:
+    cls = toy(tmp_path)
+    model = cls()
+    found = by_tool(tool, trace(model, model.predicates("invariant")))
+    assert essence(found) == by_isrcheck(cls)
+    assert found.violated  # only by states beyond the constraint
+
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1}),
+        ("async-isr", {"replicas": 2}),
+        ("v3", {"truncation": "kip-320", "crashes": 1, "max_version": 2}),
+    ],
+)
+def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: str, settings: dict[str, Any]) -> None:
+    assert essence(by_tool(tool, system_of(name, **settings))) == by_isrcheck(name, settings)
+
+
+@pytest.mark.needs("spin")
+@examples(12, shrink=False)
+@given(models())
+def test_spin_finds_what_native_code_finds_on_random_models(source: str) -> None:
+    assert_agree_on_random("spin", source)
+
+
+@pytest.mark.needs("rumur")
+@examples(6, shrink=False)
+@given(models())
+def test_rumur_finds_what_native_code_finds_on_random_models(source: str) -> None:
+    assert_agree_on_random("rumur", source)
+
+
+def assert_agree_on_random(tool: str, source: str) -> None:
+    cls = load(source)
+    _, system = traced(cls)
+    ours = by_isrcheck(cls)
+    if ours is None or ours[0] < 5:
+        reject()
+    assert essence(by_tool(tool, system)) == ours
+
+
+# --- what is wrong is noticed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+def test_a_wrong_export_is_noticed(tool: str) -> None:
+    system = system_of("kip-101", replicas=2, log_size=1, max_records=1)
+    first = next(t for t in system.transitions if t.label.action == "leader-shrink-isr")
+    weaker = replace(first, guard=e.and_(*(a for a in first.guard.arguments if "log[" not in e.render(a))))
+    wrong = replace(system, transitions=tuple(weaker if t is first else t for t in system.transitions))
+    ours = by_isrcheck("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1})
+    assert essence(by_tool(tool, system)) == ours
+    assert essence(by_tool(tool, wrong)) != ours
+
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+def test_a_wrong_kernel_is_noticed(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = essence(by_tool(tool, system_of("kip-101", replicas=2, log_size=1, max_records=1)))
+
+    def wrong(self: lanes.Lanes, node: e.Expression) -> str:
+        a, b = map(self._integer, node.arguments)
+        return self.writer.let(f"icmp slt {lanes.INTEGERS} {a}, {b}")
+
+    monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
+    assert by_isrcheck("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1}) != theirs
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.needs("spin")
+def test_the_command_shows_counts_side_by_side() -> None:
+    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2", "--with", "spin"])
+    assert done.exit_code == 0
+    assert "isrcheck    9,045     21,447     violated" in done.output
+    assert done.output.rstrip().endswith("agrees")
+
+
+def test_a_tool_that_is_missing_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "--with", "spin"])
+    assert done.exit_code == 153
+    assert "spin cannot be run here; install it and a C compiler" in done.output
+
+
+def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(*_: object) -> Found:
+        return Found("spin", "0", 9_044, 21_447, True)
+
+    monkeypatch.setitem(TOOLS, "spin", other)
+    monkeypatch.setattr("checker.exports.crosscheck.installed", lambda: ("spin",))
+    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2"])
+    assert done.exit_code == 10
+    assert "DIFFERS" in done.output
+
+
+def test_a_search_that_ends_in_an_error_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy(tmp_path, **{"s.state < 5, s.by[b] < 2": "s.state < 5"})
+    monkeypatch.setattr("checker.exports.crosscheck.installed", lambda: ("spin",))
+    done = CliRunner().invoke(main, ["crosscheck", str(tmp_path / "toy.py")])
+    assert done.exit_code == 75
+    assert not isinstance(done.exception, ModelError)

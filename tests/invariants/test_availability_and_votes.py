@@ -1,0 +1,72 @@
+"""Invariants of split brain, availability and votes: each says what it reads, and holds of more than nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.library import library_invariants, load_model_class, needed
+from model.language import action
+from model.language.expressions import Leaf, topological
+from model.language.tracing import trace
+
+READ = [
+    ("no-split-brain", "v1", {}),
+    ("elected-leader-has-what-is-committed", "majority", {}),
+    ("committed-survives", "majority", {"crashes": 1}),
+    ("service-goes-on", "majority", {"crashes": 1}),
+    ("live-isr-has-a-leader", "v1", {"crashes": 1}),
+]
+ANYTHING = {"service-goes-on", "live-isr-has-a-leader"}
+"""Whether an action is enabled depends on everything."""
+
+DESIGNS_ALONE = {"no-split-brain", "service-goes-on"}
+"""These name what was committed only to tell the designs from the published models."""
+
+
+@pytest.mark.parametrize(("name", "design", "settings"), READ)
+def test_an_invariant_reads_what_it_names(name: str, design: str, settings: dict[str, Any]) -> None:
+    chosen = library_invariants()[name]
+    (predicate,) = trace(load_model_class(design).cls(**settings), {name: chosen}).invariants
+    paths = [n.value.path for n in topological([predicate.holds, predicate.failure]) if isinstance(n.value, Leaf)]
+    found = {path.replace(".", "[").partition("[")[0] for path in paths}
+    named = set(needed(chosen)) - ({"committed"} if name in DESIGNS_ALONE else set())
+    assert named <= found
+    if name not in ANYTHING:
+        assert found - {"up"} == named
+
+
+MAJORITY: Any = load_model_class("majority").cls
+
+
+class NobodyStands(MAJORITY):  # type: ignore[misc]
+    """Replicas that vote, of which none ever stands."""
+
+    @action(p=MAJORITY.stand_for_election.__action__.parameters["p"], b=MAJORITY.crash.__action__.parameters["b"],
+            actor="b")  # fmt: skip
+    def stand_for_election(self, s: Any, p: int, b: Any) -> None:
+        """Never happens."""
+
+
+class CommitsAlone(MAJORITY):  # type: ignore[misc]
+    """A leader that waits for nobody."""
+
+    @property
+    def majority(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "name"),
+    [
+        (NobodyStands, "service-goes-on"),
+        (CommitsAlone, "committed-survives"),
+        (CommitsAlone, "elected-leader-has-what-is-committed"),
+    ],
+)
+def test_a_mistake_in_the_model_breaks_it(broken: Any, name: str) -> None:
+    settings = {"replicas": 3, "crashes": 1, "timeouts": 0, "restarts": False, "log_size": 3}
+    assert check("majority", settings, invariants=[name]).verdict == "holds"
+    assert check(broken, settings, invariants=[name]).verdict == "violated"

@@ -1,0 +1,153 @@
+"""What a search finds does not depend on how many workers it has, nor on how they come to meet."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from toys import explore, grid, ring
+
+from checker import check
+from checker.cli import main
+from checker.engines.local import NativeLevels, search
+from checker.engines.local.search import Search, minimum_memory
+from checker.engines.local.store import Store
+from checker.exploration import Exploration, Limits, Progress
+from checker.kernel.compile import Kernel
+from model.language.system import TransitionSystem
+from tests.agreement.engines import traced
+from tests.agreement.profiles import examples
+from tests.agreement.random_models import load, models
+
+
+def found_by(toy: TransitionSystem, workers: int, limits: Limits | None = None) -> tuple[Exploration, NativeLevels]:
+    return search(toy, keep_going=True, deadlock=True, limits=limits or Limits(), report=None, workers=workers)
+
+
+def essence(found: Exploration) -> Exploration:
+    """Without what takes time and room."""
+    return replace(found, seconds={}, peak_store_bytes=0, workers=0)
+
+
+def states(levels: NativeLevels) -> list[list[bytes]]:
+    """The states of each level, sorted; a state that is there twice is there twice."""
+    found = [levels.level_states(k) for k in range(1, levels.depth + 1)]
+    return [sorted(row.tobytes() for row in level) for level in found]
+
+
+@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize("toy", [ring(5), grid([6] * 5), grid([40, 40, 40])], ids=["ring", "wide", "deep"])
+def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int) -> None:
+    one, many = found_by(toy, 1), found_by(toy, workers)
+    assert essence(one[0]) == essence(many[0])
+    assert states(one[1]) == states(many[1])
+
+
+@examples(60)
+@given(models())
+def test_random_models_have_the_same_levels(source: str) -> None:
+    _, system = traced(load(source))
+    one, many = (found_by(system, n, Limits(states=150)) for n in (1, 3))
+    assert essence(one[0]) == essence(many[0])
+    assert states(one[1]) == states(many[1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_workers_that_meet_all_the_time_keep_every_state_once(seed: int) -> None:
+    """Few slots, small blocks and a short switching interval: tables grow every moment, and threads race."""
+    toy = grid([12] * 4)
+    kernel = Kernel(toy)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        store = Store(kernel.words, kernel.addresses["hashes"], None, 6, first_slots=1, block=3)
+        run = Search(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
+        run._bits = 3
+        found = run.explore(True, False)
+    finally:
+        sys.setswitchinterval(interval)
+    assert found.levels == [len(level) for level in explore(toy).levels]
+    kept = np.concatenate(states_of(run.levels))
+    assert len(np.unique(kept, axis=0)) == len(kept) == 12**4
+
+
+def states_of(levels: NativeLevels) -> list[Any]:
+    return [levels.level_states(k) for k in range(1, levels.depth + 1)]
+
+
+def test_one_state_that_many_insert_at_once_is_there_once() -> None:
+    """All threads insert the same rows in the same order: every insertion is a race."""
+    kernel = Kernel(grid([1 << 20]))
+    rows = kernel.layout.pack([[i] for i in range(60_000)])
+    hashes = kernel.hashes(rows)
+    store = Store(kernel.words, kernel.addresses["hashes"], None, 8, first_slots=1 << 10)
+    start, done = threading.Barrier(8), []
+
+    def insert() -> None:
+        from checker.engines.local import loops
+
+        slots = np.empty(len(rows), dtype=np.uint64)
+        start.wait()
+        place = (store.partitions, store.blocks, store.block, store.shift)
+        address = np.uint64(rows.ctypes.data)
+        done.append(loops.insert(address, kernel.words, hashes, 0, len(rows), *place, slots))
+
+    threads = [threading.Thread(target=insert) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counts = store.counts
+    kept = np.concatenate(list(store.rows(np.zeros_like(counts), counts, 1 << 14)))
+    assert max(done) <= len(rows)
+    assert len(np.unique(kept)) == len(kept) >= max(done)
+    assert set(kept[:, 0].tolist()) <= set(rows[:, 0].tolist())
+
+
+@pytest.mark.parametrize("name", ["kip-101", "kip-279", "v3"])
+def test_reports_are_the_same_to_the_byte(name: str) -> None:
+    settings = {"replicas": 2} if name != "v3" else {"crashes": 1, "truncation": "high-watermark", "max_records": 2}
+    one, many = (check(name, settings, keep_going=True, workers=n).to_json() for n in (1, 4))
+    for report in (one, many):
+        for place_or_time in ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers"):
+            report.pop(place_or_time)
+    assert one == many
+
+
+def test_a_memory_limit_that_is_too_small_for_many_workers_takes_fewer() -> None:
+    toy = grid([6] * 3)
+    assert found_by(toy, 8, Limits(memory=minimum_memory(toy)))[0].workers == 1
+    assert found_by(toy, 8)[0].workers == 8
+
+
+def test_an_interruption_of_many_workers_keeps_the_whole_levels() -> None:
+    looks = 0
+
+    def interrupt(progress: Progress) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 25:
+            signal.raise_signal(signal.SIGINT)
+
+    found, levels = search(
+        grid([24] * 5), keep_going=False, deadlock=False, limits=Limits(), report=interrupt, workers=4
+    )
+    assert found.stopped == "interrupt"
+    assert found.levels[:3] == [1, 5, 15]
+    assert len(levels.level_states(len(found.levels))) == found.levels[-1]
+
+
+def test_workers_are_of_the_local_engine_alone() -> None:
+    command = ["check", "kip-101", "-s", "replicas=2", "--workers", "2"]
+    assert CliRunner().invoke(main, command).exit_code == 12
+    refused = CliRunner().invoke(main, [*command, "--engine", "reference"])
+    assert refused.exit_code == 2
+    assert "--engine reference has no workers; take --workers away" in refused.output

@@ -1,0 +1,36 @@
+"""How tests ask for proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.exploration import Limits
+from checker.library import LoadedModel, fitting
+from checker.proofs.lemmas import Attempt, by_lemmas
+from checker.proofs.results import ProofResult
+from model.language.model import Model
+from model.language.proofs import Proof
+
+LIMITS = Limits(seconds=120, memory=4 << 30)
+
+
+def bounds(text: str) -> dict[str, int]:
+    """Replicas, log size, records and greatest epoch: `3/2/2/1`."""
+    return dict(
+        zip(("replicas", "log_size", "max_records", "max_leader_epoch"), map(int, text.split("/")), strict=True)
+    )
+
+
+def loaded(model: type[Model]) -> LoadedModel:
+    return LoadedModel(model, model.name(), None, fitting(model, None))
+
+
+def attempt(model: type[Model], settings: dict[str, Any], proof: type[Proof], **how: Any) -> ProofResult:
+    """A proof by lemmas, tried; `look=True` for what is looked at besides."""
+    look = how.pop("look", False)
+    return by_lemmas(Attempt(loaded(model), settings, proof, **how), LIMITS, look=look)
+
+
+def pairs(result: ProofResult) -> set[tuple[str, str]]:
+    """The action and the goal of what does not follow."""
+    return {(f.action, f.goal) for f in result.failing}

@@ -1,0 +1,125 @@
+"""History restricts nothing, lemmas are checked one by one, and what is dropped or redundant follows by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from checker.proofs.history import differences, with_history
+from model.language import ModelError, UnknownName, number
+from model.language.expressions import TRUE
+from model.language.proofs import Proof, lemma, records
+from model.language.tracing import trace
+from tests.proofs.asking import attempt, pairs
+from tests.proofs.toys import Hill, HillProof, Ring, SoundHillProof
+
+
+def test_a_sound_proof_of_a_toy() -> None:
+    result = attempt(Hill, {}, SoundHillProof, look=True, find_redundant=True)
+    assert (result.verdict, result.exit_code, result.failed_checks) == ("proved", 0, [])
+    # The target is both lemmas about the two ways together; that a number is not negative its domain says.
+    assert result.redundant == ["it-is-a-number"]
+    assert attempt(Hill, {}, SoundHillProof, form="unbounded", look=True).verdict == "proved"
+
+
+def test_a_false_lemma_is_listed_with_the_action_that_breaks_it() -> None:
+    result = attempt(Hill, {}, HillProof)
+    assert (result.verdict, result.exit_code) == ("not proved", 10)
+    # At the turn both are equal; on the way down the height only falls.
+    assert pairs(result) == {("turn", "on-the-way-down-it-is-less")}
+    (failing,) = result.failing
+    assert failing.counterexample is not None
+    height, way, greatest = failing.counterexample.trace.steps[1].state
+    assert (way, height) == ("down", greatest)
+    assert failing.counterexample.reachability is not None
+    assert failing.counterexample.reachability.length is not None
+
+
+def test_a_false_lemma_is_not_proved_without_bounds_either() -> None:
+    result = attempt(Hill, {}, HillProof, form="unbounded")
+    assert (result.verdict, pairs(result)) == ("not proved", {("turn", "on-the-way-down-it-is-less")})
+
+
+@pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])
+def test_houdini_keeps_the_largest_inductive_subset(form: str) -> None:
+    result = attempt(Hill, {}, HillProof, houdini=True, form=form)
+    assert (result.verdict, result.dropped) == ("proved", ["on-the-way-down-it-is-less"])
+
+
+def test_history_restricts_nothing() -> None:
+    model = with_history(Hill, HillProof)
+    plain, full = trace(Hill()), trace(model())
+    assert differences(plain, full) == []
+    # Three kinds of interference, each noticed.
+    narrower = replace(full.transitions[0], guard=TRUE)
+    assert differences(plain, replace(full, transitions=(narrower, *full.transitions[1:]))) != []
+    still = replace(full.transitions[0], updates={})
+    assert differences(plain, replace(full, transitions=(still, *full.transitions[1:]))) != []
+    assert differences(plain, replace(full, transitions=full.transitions[1:])) != []
+    assert differences(plain, replace(full, initial=())) != []
+
+
+class Restricting(Proof):
+    of = Hill
+
+    def history(self) -> dict[str, Any]:
+        return {"seen": number(0, 1)}
+
+    @records("climb")
+    def forbid(self, s: Any) -> dict[str, Any]:
+        s.height = 0
+        return {}
+
+
+class Meddling(Restricting):
+    @records("climb")
+    def forbid(self, s: Any) -> dict[str, Any]:
+        return {"height": 0}
+
+
+class Asking(Restricting):
+    @records("climb")
+    def forbid(self, s: Any, b: Any) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("proof", "words"),
+    [
+        (Restricting, "an assignment in a predicate; predicates only read the state"),
+        (Meddling, "recorder forbid gives 'height', which is no history variable"),
+        (Asking, "recorder forbid takes 'b', which its action does not have"),
+    ],
+)
+def test_a_recorder_that_does_more_than_record_is_refused(proof: type[Proof], words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        attempt(Hill, {}, proof)
+
+
+def test_a_requirement_of_a_recorder_restricts_nothing() -> None:
+    class Requiring(Restricting):
+        @records("climb")
+        def forbid(self, s: Any) -> dict[str, Any]:
+            s.require(s.height > 100)
+            return {"seen": 1}
+
+    assert differences(trace(Hill()), trace(with_history(Hill, Requiring)())) == []
+
+
+def test_a_proof_is_about_its_model() -> None:
+    with pytest.raises(UnknownName, match="proof toys is about models made from Hill; toys is none of them"):
+        attempt(Ring, {}, HillProof)
+    with pytest.raises(UnknownName, match="has no target 'x'; known: never-above-the-greatest"):
+        attempt(Hill, {}, HillProof, targets=("x",))
+
+
+def test_a_lemma_with_other_parameters_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"lemma one takes \(b\); declare just these parameters"):
+
+        class Mistaken(Proof):
+            @lemma(a=number(0, 1))
+            def one(self, s: Any, b: Any) -> Any:
+                """It is."""
+                return True

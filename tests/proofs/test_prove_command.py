@@ -1,0 +1,232 @@
+"""`isrcheck prove` and `verify-proof`: exit codes, one line for each mistake, JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import checker
+from checker.proofs import certificates
+from checker.proofs.certificates import Question, written
+from tests.cli.running import Outcome, run
+
+HERE = Path(__file__).parent
+TOYS = str(HERE / "toys.py")
+HILL = ["prove", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", "--quiet"]
+SMALL = ["-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1", "-s", "max_leader_epoch=1"]
+
+
+def read(path: Path) -> Any:
+    """The JSON of a file, which the schema must allow."""
+    data = json.loads(path.read_text())
+    schema = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+    Draft202012Validator(schema).validate(data)
+    return data
+
+
+def last_line(done: Outcome) -> str:
+    return done.err.splitlines()[-1]
+
+
+def test_proved(tmp_path: Path) -> None:
+    done = run("prove", "kip-320", *SMALL, "--invariant", "strong-isr", "--json", tmp_path / "x.json")
+    assert done.code == 0
+    assert done.out.startswith("PROVED  kip-320: strong-isr; by 30 lemmas of kip-320-proof, at the settings, ")
+    data = read(tmp_path / "x.json")
+    assert (data["verdict"], data["exit_code"], data["form"], data["proof"]) == (
+        "proved",
+        0,
+        "bit-vectors",
+        "kip-320-proof",
+    )
+    assert data["settings"] == {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    assert (data["failing"], data["failed_checks"]) == ([], [])
+    assert set(data["solvers"]) == {"z3"}
+
+
+def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
+    done = run("prove", f"{TOYS}:Ring", "--json", tmp_path / "x.json")
+    assert done.code == 10
+    assert done.out.startswith("NOT PROVED  toys:Ring: is-not-seven: is-not-seven not 1-inductive: that says nothing")
+    for line in (
+        "Counterexample to induction: slip and is-not-seven",
+        "  1  a state in which everything assumed holds",
+        "     at  6",
+        "  2  slip()   by hand",
+        "     at  6 -> 7",
+        "The first state is not reachable: all 4 reachable states were looked at.",
+        "is-not-seven is false there: The number is not seven.",
+    ):
+        assert line in done.out.splitlines()
+    (failing,) = read(tmp_path / "x.json")["failing"]
+    shown = failing["counterexample_to_induction"]
+    assert [s["state"] for s in shown["trace"]] == [{"at": 6}, {"at": 7}]
+    assert (shown["reachable"], shown["length"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["prove", "kip-321"], 150, "isrcheck: there is no model 'kip-321'; did you mean kip-320"),
+        (["prove", "kip-320", "--invariant", "strong"], 150, "isrcheck: model kip-320 has no invariant 'strong'; did"),
+        (["prove", "kip-320", "--k", "0"], 150, "isrcheck: --k 0 proves nothing; induction needs one state or more"),
+        (["prove", "kip-320", "--proof", "x"], 150, "isrcheck: there is no proof 'x'; known: alter-isr-proof, kip-"),
+        (["prove", "v3", "--proof", "kip-320-proof"], 150, "isrcheck: proof kip-320-proof is about models made from"),
+        (["prove", "kip-101", "--unbounded"], 150, "isrcheck: no proof ships beside kip-101 for these invariants; nam"),
+        (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas is a whole number from 1 to 8"),
+        (["prove", "kip-320", "--certificate", str(HERE)], 153, f"isrcheck: cannot write {HERE}: it exists; name a ne"),
+        (["prove", "kip-320", "--k", "2", "--houdini"], 2, "Error: --k is plain induction, without lemmas; take --hou"),
+        (["verify-proof", "nowhere"], 150, "isrcheck: nowhere: it is not a folder"),
+        (["verify-proof", str(HERE)], 150, f"isrcheck: {HERE}: it has no manifest.json: it is no certificate"),
+    ],
+)
+def test_a_mistake_ends_in_one_line(arguments: list[str], code: int, line: str) -> None:
+    done = run(*arguments)
+    assert (done.code, last_line(done)[: len(line)]) == (code, line)
+
+
+def test_a_mistake_is_in_the_json(tmp_path: Path) -> None:
+    for arguments in (["prove", "kip-321"], ["verify-proof", "nowhere"]):
+        assert run(*arguments, "--json", tmp_path / "x.json").code == 150
+        data = read(tmp_path / "x.json")
+        assert data["exit_code"] == 150
+        assert data["reason"]
+
+
+def test_a_lemma_with_a_mistake_ends_in_its_line(tmp_path: Path) -> None:
+    proof = tmp_path / "mine_proof.py"
+    proof.write_text(
+        "from model.language.proofs import Proof, lemma\n\n\nclass Mine(Proof):\n    @lemma()\n"
+        '    def one(self, s):\n        """Mistaken."""\n        return s.heigth == 0\n'
+    )
+    done = run("prove", f"{TOYS}:Hill", "--proof", proof)
+    assert done.code == 150
+    assert last_line(done).startswith(
+        "isrcheck: mine_proof.py:8: the state has no variable 'heigth'; did you mean height?"
+    )
+    proof.write_text("1 / 0\n")
+    done = run("prove", f"{TOYS}:Hill", "--proof", proof)
+    assert done.code == 150
+    assert last_line(done).startswith("isrcheck: mine_proof.py:1: ZeroDivisionError: division by zero")
+
+
+def test_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    done = run("prove", "kip-320", "--max-seconds", "0.1", "--quiet", "--json", path)
+    assert done.code == 152
+    assert done.out.startswith(
+        "INCOMPLETE  kip-320: strong-isr, weak-isr, leader-in-isr-or-none, no-committed-loss: 0.1 sec"
+    )
+    assert read(path)["verdict"] == "incomplete"
+    done = run("prove", "kip-320", *SMALL, "--max-memory", "1MB", "--quiet")
+    assert (done.code, "1000000 bytes (--max-memory)" in done.out) == (152, True)
+
+
+# --- certificates ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("proof") / "hill"
+    assert run(*HILL, "--certificate", folder).code == 0
+    return folder
+
+
+def verified(folder: Path, *more: str | Path) -> Outcome:
+    return run("verify-proof", folder, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", *more)
+
+
+def test_a_certificate_is_accepted(certificate: Path, tmp_path: Path) -> None:
+    done = verified(certificate, "--json", tmp_path / "x.json")
+    assert read(tmp_path / "x.json")["accepted"] is True
+    # One initial state, three actions without parameters, and the target.
+    assert done.out.startswith("ACCEPTED  ")
+    assert "refutes 5 of 5" in done.out
+    assert done.code == 0
+    assert len(list(certificate.iterdir())) == 6
+
+
+def test_a_certificate_chooses_no_code(certificate: Path) -> None:
+    done = run("verify-proof", certificate)
+    assert (done.code, "which is not a shipped one; give --model" in last_line(done)) == (150, True)
+
+
+def change(folder: Path, how: str) -> None:
+    file = folder / "0002.smt2"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    match how:
+        case "a weaker obligation":
+            file.write_text(file.read_text() + "(assert false)\n")
+        case "a weaker obligation with its hash":
+            file.write_text(file.read_text().replace("(check-sat)", "(assert false)\n(check-sat)"))
+            entry = next(x for x in manifest["obligations"] if x["file"] == file.name)
+            entry["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        case "an obligation less":
+            file.unlink()
+            manifest["obligations"] = [x for x in manifest["obligations"] if x["file"] != file.name]
+        case "a lemma dropped":
+            manifest["dropped"] = ["while-up-it-is-greatest"]
+        case "other settings":
+            manifest["settings"] = {"top": 7}
+        case "another form":
+            manifest["format"] = 2
+        case "no JSON":
+            (folder / "manifest.json").write_text("{")
+            return
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "a weaker obligation",
+        "a weaker obligation with its hash",
+        "an obligation less",
+        "a lemma dropped",
+        "other settings",
+        "another form",
+        "no JSON",
+    ],
+)
+def test_a_certificate_that_was_tampered_with_is_refused(certificate: Path, tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(certificate, folder)
+    change(folder, how)
+    done = verified(folder)
+    assert (done.code, done.out) == (150, "")
+    assert last_line(done).startswith(f"isrcheck: {folder}: ")
+
+
+def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
+    """Its files are those of its question, but a lemma is false: a solver finds an obligation satisfiable."""
+    question = Question(f"{TOYS}:Hill", {}, f"{TOYS}:HillProof", ("never-above-the-greatest",), "bit-vectors", {})
+    texts = written(question)
+    manifest: dict[str, Any] = {
+        "format": 1,
+        "kind": certificates.KIND,
+        "model": question.model,
+        "settings": {},
+        "proof": question.proof,
+        "targets": {"never-above-the-greatest": ""},
+        "form": question.form,
+        "lemmas": {},
+        "dropped": [],
+        "stages": {},
+        "solvers": certificates.solvers(),
+        "obligations": [
+            {"file": n, "sha256": hashlib.sha256(t.encode()).hexdigest()} for n, t in sorted(texts.items())
+        ],
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    done = run("verify-proof", tmp_path, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:HillProof")
+    assert done.code == 10
+    assert done.out.startswith("REJECTED  ")
+    assert "is satisfiable for z3" in done.out

@@ -1,0 +1,118 @@
+"""Small models and proofs whose answers follow by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import Model, action, enum, implies, invariant, maximum, number, setting
+from model.language.proofs import Proof, candidate, lemma, records, target
+
+
+class Ring(Model):
+    """A number that goes round 0, 1, 2, 3; from 5 it would go to 6 and to 7, where it must not be."""
+
+    reaches = setting(False, meaning="whether 3 leads to 5")
+
+    def variables(self) -> dict[str, Any]:
+        return {"at": number(0, 7)}
+
+    @action(actor="hand")
+    def turn(self, s: Any) -> None:
+        """One further."""
+        s.require(s.at < 3)
+        s.at += 1
+
+    @action(actor="hand")
+    def start_again(self, s: Any) -> None:
+        """Back to the start."""
+        s.require(s.at == 3)
+        s.at = 0
+
+    @action(actor="hand")
+    def slip(self, s: Any) -> None:
+        """From 5 on, further up."""
+        s.require(s.at >= 5, s.at < 7)
+        s.at += 1
+
+    @action(actor="hand")
+    def leap(self, s: Any) -> None:
+        """Out of the ring."""
+        s.require(self.reaches, s.at == 3)
+        s.at = 5
+
+    @invariant
+    def is_not_seven(self, s: Any) -> Any:
+        """The number is not seven."""
+        return s.at != 7
+
+
+class Hill(Model):
+    """A number that goes up and down again; it forgets how high it was."""
+
+    top = setting(4, at_least=1, at_most=9, meaning="how high", bound=lambda m, s: s.height == m.top)
+
+    def variables(self) -> dict[str, Any]:
+        return {"height": number(0, self.top), "way": enum("up", "down")}
+
+    @action(actor="hand")
+    def climb(self, s: Any) -> None:
+        """One up."""
+        s.require(s.way == "up", s.height < self.top)
+        s.height += 1
+
+    @action(actor="hand")
+    def turn(self, s: Any) -> None:
+        """From now on down."""
+        s.require(s.way == "up")
+        s.way = "down"
+
+    @action(actor="hand")
+    def descend(self, s: Any) -> None:
+        """One down."""
+        s.require(s.way == "down", s.height > 0)
+        s.height -= 1
+
+
+class HillProof(Proof):
+    """The number is never above the greatest one that it had."""
+
+    of = Hill
+
+    def history(self) -> dict[str, Any]:
+        return {"greatest": number(0, self.model.top)}
+
+    @records("climb")
+    def remember(self, s: Any) -> dict[str, Any]:
+        """How high it was."""
+        return {"greatest": maximum(s.greatest, s.height + 1)}
+
+    @lemma()
+    def while_up_it_is_greatest(self, s: Any) -> Any:
+        """On the way up the number is the greatest one."""
+        return implies(s.way == "up", s.height == s.greatest)
+
+    @lemma()
+    def it_is_a_number(self, s: Any) -> Any:
+        """The number is not negative; its domain says so already."""
+        return s.height >= 0
+
+    @candidate()
+    def on_the_way_down_it_is_less(self, s: Any) -> Any:
+        """On the way down the number is below the greatest one; not so at the turn."""
+        return implies(s.way == "down", s.height < s.greatest)
+
+    @lemma()
+    def on_the_way_down_it_is_not_more(self, s: Any) -> Any:
+        """On the way down the number is at most the greatest one."""
+        return implies(s.way == "down", s.height <= s.greatest)
+
+    @target()
+    def never_above_the_greatest(self, s: Any) -> Any:
+        """The number is at most the greatest one."""
+        return s.height <= s.greatest
+
+
+class SoundHillProof(HillProof):
+    """The same without the candidate, which is false."""
+
+    on_the_way_down_it_is_less = None  # type: ignore[assignment]

@@ -1,0 +1,34 @@
+"""Shipped scenarios by unrolling: the violation, its length and its trace are those of the local engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker import check
+from checker.exploration import Limits
+from checker.scenarios.collection import one
+
+SCENARIOS = (
+    "v3-acks-one",
+    "v3-as-written",
+    "v3-empty-isr",
+    "v3-stale-high-watermark",
+    "v3-unclean-election",
+)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_ends_in_the_same_trace(name: str) -> None:
+    scenario = one(f"counterexamples/{name}")
+    ours, local = (
+        check(
+            scenario.specification(),
+            scenario.settings,
+            invariants=scenario.invariants,
+            engine=engine,
+            limits=Limits(seconds=60, memory=4 << 30),
+        )
+        for engine in ("symbolic", "local")
+    )
+    assert ours.verdict == "violated"
+    assert ours.findings == local.findings

@@ -1,0 +1,55 @@
+"""What breadth-first search says of the first levels, in the form of a search that unrolls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from checker.engines import reference
+from checker.engines.interpreter import Interpreter
+from checker.engines.symbolic.search import search
+from checker.exploration import Exploration, Limits
+from model.language.system import Label, TransitionSystem
+from tests.agreement.engines import STATES
+
+DEPTH = 6
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """What both kinds of search find in the levels up to a depth; the instance of an error by its label."""
+
+    violated: dict[str, int]
+    deadlock: int | None
+    error: tuple[int, tuple[int, ...], Label | None] | None
+    stopped: str | None
+
+
+def known_depth(found: Exploration) -> int:
+    """The greatest level up to which a search by enumeration knows all that a search that unrolls may find."""
+    return min(DEPTH, len(found.generated)) if found.stopped == "states" else DEPTH
+
+
+def first_levels(found: Exploration, labels: list[Label], depth: int) -> Unrolled:
+    """The part of what was found that lies in the first levels."""
+    violated = {name: level for name, level in found.violated.items() if level <= depth}
+    deadlock = found.deadlock if found.deadlock is not None and found.deadlock <= depth else None
+    error = found.error if found.error is not None and found.error[0] <= depth else None
+    stopped = "depth"
+    if error is not None or (found.stopped == "violation" and (violated or deadlock is not None)):
+        stopped = str(found.stopped)
+    named = error and (*error[:2], None if error[2] is None else labels[error[2]])
+    return Unrolled(violated, deadlock, named, stopped)
+
+
+def by_enumeration(interpreter: Interpreter, keep_going: bool, deadlock: bool) -> tuple[Unrolled, int]:
+    limits = Limits(states=STATES)
+    found, _ = reference.search(interpreter, keep_going=keep_going, deadlock=deadlock, limits=limits)
+    depth = known_depth(found)
+    return first_levels(found, interpreter.labels, depth), depth
+
+
+def by_unrolling(system: TransitionSystem, keep_going: bool, deadlock: bool, depth: int) -> Unrolled:
+    limits = Limits(depth=depth, seconds=60)
+    found, _ = search(system, keep_going=keep_going, deadlock=deadlock, limits=limits, report=None)
+    assert found.stopped in ("depth", "violation", "error")
+    return first_levels(found, [t.label for t in system.transitions], depth)
