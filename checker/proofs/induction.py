@@ -19,6 +19,7 @@ from checker.exploration import Limits
 from checker.library import LoadedModel
 from checker.proofs.bounded import Bounded
 from checker.proofs.ending import solvers, stopped, unknown
+from checker.proofs.obligations import MEANING, PREDICATES
 from checker.proofs.proving import Tell, ask
 from checker.proofs.results import Counterexample, Failing, ProofResult
 from checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
@@ -160,7 +161,8 @@ class _Attempt:
         why = of_predicate(self.chosen.get(name))
         shown = counterexample(self.model, self.system, states, [str(x) for x in instances], why)
         sentence = self.result.targets.get(name, "An action or a predicate has no meaning.")
-        return Failing(instances[-1].action, name, sentence, (str(instances[-1]),), "false", shown)
+        goal = {FAILING: MEANING, MEANINGLESS: PREDICATES}.get(name, name)
+        return Failing(instances[-1].action, goal, sentence, (str(instances[-1]),), "false", shown)
 
     def _judge(self, failing: list[Failing]) -> None:
         reached = [f for f in failing if _is_reachable(f.counterexample) and f.goal in self.chosen]

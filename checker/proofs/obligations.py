@@ -17,6 +17,7 @@ import z3
 
 Term = Any
 MEANING: Final = "every step has a meaning"
+PREDICATES: Final = "every predicate has a meaning"
 DOMAINS: Final = "values stay in their domains"
 START: Final = "initial"
 TARGET: Final = "targets"

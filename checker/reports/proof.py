@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET
+from checker.proofs.obligations import DOMAINS, MEANING, PREDICATES, START, TARGET
 from checker.proofs.results import Counterexample, Failing, ProofResult
 from checker.reports.counterexample import trace_text, why_text
 from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds
@@ -99,7 +99,7 @@ def _counterexample(result: ProofResult, failing: Failing, found: Counterexample
     lines = [ink("head", head), *trace_text(found.trace, ink, f"a state {what}")]
     if found.reachability is not None and failing.action != START:
         lines += ["", f"The first state is {found.reachability.text()}."]
-    false = "false there" if failing.goal not in (MEANING, DOMAINS) else "not so"
+    false = "false there" if failing.goal not in (MEANING, PREDICATES, DOMAINS) else "not so"
     lines += ["", f"{ink('bad', failing.goal)} is {false}: {failing.sentence}"]
     return lines + why_text(found.instance, found.trace)
 

@@ -32,7 +32,13 @@ from model.language import (
 
 
 def any_controller(m: Any) -> Any:
+    """Who may be controller; channels are indexed by them."""
     return broker if m.controller_failover else number(0, 0)
+
+
+def any_place(m: Any) -> Any:
+    """Places in a channel."""
+    return number(0, m.channel_size - 1)
 
 
 class Controller(PartitionState):

@@ -8,20 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs.controller import any_controller, any_place
 from model.designs.logs import any_partition
 from model.designs.v3 import ControllerDesign
-from model.language import broker, implies, number
+from model.language import broker, implies
 from model.language.proofs import Proof, lemma, target
-
-
-def any_controller(model: Any) -> Any:
-    """Controllers, as channels are indexed by them."""
-    return model.domains["channel"].index
-
-
-def any_place(model: Any) -> Any:
-    """Places in a channel."""
-    return number(0, model.channel_size - 1)
 
 
 class V3Proof(Proof):

@@ -91,7 +91,7 @@ def test_an_interrupt_ends_the_search_and_reports_what_is_known(tmp_path: Path) 
 
 def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*ISRCHECK, "check", str(counter(tmp_path)), "--json", str(tmp_path / "r.json")],
+        [*ISRCHECK, "check", str(counter(tmp_path)), "--quiet", "--json", str(tmp_path / "r.json")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,
@@ -109,7 +109,7 @@ def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
 
 def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
-        command = [*ISRCHECK, "check", str(counter(tmp_path)), "--json", str(tmp_path / "r.json")]
+        command = [*ISRCHECK, "check", str(counter(tmp_path)), "--quiet", "--json", str(tmp_path / "r.json")]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (
         153,

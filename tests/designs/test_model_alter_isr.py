@@ -18,34 +18,12 @@ from model.published.async_isr import AsyncIsr
 from tests.designs.agreeing import (
     MEMORY,
     absent,
-    assert_agreement,
-    assert_agreement_along_walks,
-    combination,
-    switched_alone,
 )
 from tests.designs.replaying import Story
 
 LIMITS = Limits(seconds=60, memory=MEMORY)
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("settings", list(switched_alone(AlterIsr)), ids=str)
-def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
-    assert_agreement(AlterIsr, settings)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(20))
-def test_engines_agree_on_random_settings(draw: int) -> None:
-    assert_agreement(AlterIsr, combination(AlterIsr, draw))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(8))
-def test_engines_agree_along_random_walks(draw: int) -> None:
-    assert_agreement_along_walks(AlterIsr(**combination(AlterIsr, draw)), draw)
 
 
 def test_settings_that_are_off_cost_nothing() -> None:

@@ -12,10 +12,6 @@ from checker.library import load_model_class
 from tests.designs.agreeing import (
     MEMORY,
     absent,
-    assert_agreement,
-    assert_agreement_along_walks,
-    combination,
-    switched_alone,
 )
 from tests.designs.replaying import Story
 
@@ -23,22 +19,6 @@ MAJORITY, BACKUP = load_model_class("majority"), load_model_class("primary-backu
 DESIGNS = {"majority": MAJORITY.cls, "primary-backup": BACKUP.cls}
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("name", "settings"), [(n, s) for n, cls in DESIGNS.items() for s in switched_alone(cls)], ids=str
-)
-def test_engines_agree_on_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> None:
-    assert_agreement(DESIGNS[name], settings)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(6))
-@pytest.mark.parametrize("name", DESIGNS)
-def test_engines_agree_on_random_settings(name: str, draw: int) -> None:
-    assert_agreement(DESIGNS[name], combination(DESIGNS[name], draw))
-    assert_agreement_along_walks(DESIGNS[name](**combination(DESIGNS[name], draw)), draw)
 
 
 # --- nothing is dead --------------------------------------------------------------------------------------------------

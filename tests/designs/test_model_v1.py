@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from checker import check
 from checker.exploration import Limits
 from checker.library import load_model_class
@@ -13,29 +11,12 @@ from model.language.tracing import trace
 from tests.designs.agreeing import (
     MEMORY,
     absent,
-    assert_agreement,
-    assert_agreement_along_walks,
-    combination,
-    switched_alone,
 )
 from tests.designs.replaying import Story
 
 V1 = load_model_class("v1")
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("settings", list(switched_alone(V1.cls)), ids=str)
-def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
-    assert_agreement(V1.cls, settings)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(12))
-def test_engines_agree_on_random_settings(draw: int) -> None:
-    assert_agreement(V1.cls, combination(V1.cls, draw))
-    assert_agreement_along_walks(V1.cls(**combination(V1.cls, draw)), draw)
 
 
 def test_settings_that_are_off_cost_nothing() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from checker import check
 from checker.exploration import Limits
 from checker.library import load_model_class
@@ -14,32 +12,10 @@ from model.language.tracing import trace
 from tests.designs.agreeing import (
     MEMORY,
     absent,
-    assert_agreement,
-    assert_agreement_along_walks,
-    combination,
-    switched_alone,
 )
 from tests.designs.replaying import Story
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("settings", list(switched_alone(ControllerDesign)), ids=str)
-def test_engines_agree_on_every_setting_switched_alone(settings: dict[str, Any]) -> None:
-    assert_agreement(ControllerDesign, settings)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(20))
-def test_engines_agree_on_random_settings(draw: int) -> None:
-    assert_agreement(ControllerDesign, combination(ControllerDesign, draw))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("draw", range(20))
-def test_engines_agree_along_random_walks(draw: int) -> None:
-    assert_agreement_along_walks(ControllerDesign(**combination(ControllerDesign, draw)), draw)
 
 
 def test_settings_that_are_off_cost_nothing() -> None:

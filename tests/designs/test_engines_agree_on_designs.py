@@ -1,0 +1,39 @@
+"""The engines agree on every design: on each of its settings by itself, on combinations, and along long paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checker.library import load_model_class
+from tests.designs.agreeing import assert_agreement, assert_agreement_along_walks, combination, switched_alone
+
+pytestmark = pytest.mark.exhaustive
+
+DRAWS = {
+    "v3": (20, 20), "alter-isr": (20, 8), "v2": (20, 6), "v1": (12, 12), "majority": (6, 6), "primary-backup": (6, 6),
+}  # fmt: skip
+"""How many combinations of settings are searched, and how many are walked through: fewer where they take longer."""
+DESIGNS = {name: load_model_class(name).cls for name in DRAWS}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [(name, s) for name, cls in DESIGNS.items() for s in switched_alone(cls)], ids=str
+)
+def test_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> None:
+    assert_agreement(DESIGNS[name], settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "draw"), [(name, draw) for name, (count, _) in DRAWS.items() for draw in range(count)]
+)
+def test_random_settings(name: str, draw: int) -> None:
+    assert_agreement(DESIGNS[name], combination(DESIGNS[name], draw))
+
+
+@pytest.mark.parametrize(
+    ("name", "draw"), [(name, draw) for name, (_, count) in DRAWS.items() for draw in range(count)]
+)
+def test_random_walks(name: str, draw: int) -> None:
+    assert_agreement_along_walks(DESIGNS[name](**combination(DESIGNS[name], draw)), draw)
