@@ -36,7 +36,7 @@ FAILURES: Final = 2
 ACTIONS: Final = 3
 """Positions in the tally; from ACTIONS on one entry an action."""
 
-_DECLARATIONS: Final = f"""\
+DECLARATIONS: Final = f"""\
 declare {INTEGERS} @llvm.experimental.vector.compress.v{LANES}i64({INTEGERS}, {FLAGS}, {INTEGERS})
 declare {INTEGERS} @llvm.ctpop.v{LANES}i64({INTEGERS})
 declare {INTEGERS} @llvm.smin.v{LANES}i64({INTEGERS}, {INTEGERS})
@@ -47,6 +47,7 @@ declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.vector.reduce.smin.v{LANES}i64({INTEGERS})
 declare i64 @llvm.vector.reduce.smax.v{LANES}i64({INTEGERS})
 declare i64 @llvm.vector.reduce.or.v{LANES}i64({INTEGERS})
+declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
 """
@@ -62,7 +63,7 @@ def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Express
         _judge(layout, bits),
         _survey(layout, bits),
     ]
-    return "\n".join([_DECLARATIONS, *functions])
+    return "\n".join([DECLARATIONS, *functions])
 
 
 # --- expansion ------------------------------------------------------------------------------------------------------
@@ -175,22 +176,22 @@ def _failures(system: TransitionSystem, layout: Layout) -> str:
 # --- hashes and verdicts --------------------------------------------------------------------------------------------
 
 
-def _store_rows(loop: Loop, name: str, rows: Sequence[str]) -> None:
+def store_rows(loop: Loop, name: str, rows: Sequence[str], array: str = "%out") -> None:
     """Store `rows` words a state, not past the last state: whole groups in place, the rest through a copy."""
     w, size = loop.writer, len(rows)
     vector = w.interleave(rows)
-    place = loop.at("%out", w.let(f"mul i64 %index, {size}"))
+    place = loop.at(array, w.let(f"mul i64 %index, {size}"))
     w.do(f"br i1 %full, label %{name}_full, label %{name}_partial")
     w.block(f"{name}_full")
     w.do(f"store <{LANES * size} x i64> {vector}, ptr {place}, align 8")
-    w.do("br label %latch_before")
+    w.do(f"br label %{name}_stored")
     w.block(f"{name}_partial")
     w.do(f"store <{LANES * size} x i64> {vector}, ptr %written, align 64")
     w.do(
         f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %written, i64 {w.let(f'mul i64 %left, {8 * size}')}, i1 0)"
     )
-    w.do("br label %latch_before")
-    w.block("latch_before")
+    w.do(f"br label %{name}_stored")
+    w.block(f"{name}_stored")
 
 
 def _hashes(layout: Layout) -> str:
@@ -205,7 +206,7 @@ def _hashes(layout: Layout) -> str:
         h = let(f"xor {INTEGERS} {h}, {let(f'lshr {INTEGERS} {h}, {splat(29)}')}")
     h = let(f"mul {INTEGERS} {h}, {splat(LAST)}")
     h = let(f"xor {INTEGERS} {h}, {let(f'lshr {INTEGERS} {h}, {splat(32)}')}")
-    _store_rows(loop, "hash", [h])
+    store_rows(loop, "hash", [h])
     loop.end()
     return loop.text()
 
@@ -227,7 +228,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
     size = (len(bits) + 63) // 64
     loop.writer.do(f"%written = alloca [{LANES * size} x i64], align 64")
     loop.begin()
-    _store_rows(loop, "verdict", _bits(loop, layout, bits))
+    store_rows(loop, "verdict", _bits(loop, layout, bits))
     loop.end()
     return loop.text()
 

@@ -17,7 +17,7 @@ from typing import Final
 from checker.symmetry.exchanges import Exchange, Renaming, brokers, mentions
 from model.language import expressions as e
 from model.language.domains import Domain, Per, Record, Sequence_, Value
-from model.language.expressions import FALSE, Expression, and_, not_, or_
+from model.language.expressions import Expression, and_, not_
 from model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
