@@ -89,6 +89,17 @@ def permutations(classes: Sequence[Sequence[int]]) -> int:
     return math.prod(math.factorial(len(c)) for c in classes)
 
 
+def affordable(classes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The classes without the last brokers of the largest, until there are no more than `MOST` permutations.
+
+    Fewer brokers are permuted than might be: there are more orbits, and nothing is wrong.
+    """
+    kept = [list(c) for c in classes]
+    while permutations(kept) > MOST:
+        max(kept, key=len).pop()
+    return [c for c in kept if len(c) > 1]
+
+
 def walk(classes: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
     """Exchanges of neighbours in a class: the first so many of them make each permutation but the first once.
 
