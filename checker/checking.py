@@ -53,15 +53,16 @@ def check(
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
     Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
-    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
-    violations; `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine,
-    None for one on each processor; what is found does not depend on them. With `symmetry` it keeps one state of those
-    that differ by exchanging brokers: all counts are of such orbits, verdicts and traces are the same. With the engine "spark", `cluster` says where
-    and how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory. `report` is told
-    of progress, `stage` of the beginning of "trace", "compile", "search" and "counterexample".
+    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of violations;
+    `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine, None for
+    one on each processor; what is found does not depend on them. With `symmetry` it keeps one state of those that
+    differ by exchanging brokers: all counts are of such orbits, verdicts and traces are the same. With the engine
+    "spark", `cluster` says where and how it explores, and `spark` is a session to do it in; Spark's own settings limit
+    its memory. `report` is told of progress, `stage` of the beginning of "trace", "compile", "search" and
+    "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it tells
-    all brokers apart; `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it
+    tells all brokers apart; `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'

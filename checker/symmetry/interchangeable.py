@@ -135,10 +135,14 @@ def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[st
     """Whose pairs are different in some states picked at random, always the same ones."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
-        state = [v.domain.encode(_some(v.domain, chance)) for v in system.variables]
-        values = e.evaluate([x for p in pairs for x in (p.one, p.other)], [x for part in state for x in part])
+        values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))
         found |= {p.of for p, x, y in zip(pairs, values[::2], values[1::2], strict=True) if x != y}
     return [name for name in dict.fromkeys(p.of for p in pairs) if name in found]
+
+
+def random_state(system: TransitionSystem, chance: random.Random) -> tuple[int, ...]:
+    """The leaves of a state, at random."""
+    return system.encode(_some(v.domain, chance) for v in system.variables)
 
 
 def _some(domain: Domain, chance: random.Random) -> Value:
