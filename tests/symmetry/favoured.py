@@ -1,4 +1,4 @@
-"""A model in which one part, of your choice, favours the first broker."""
+"""A model in which one part, of your choice, favours the last broker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from model.language import Model, action, broker, constraint, every, goal, invar
 
 
 def is_far(model: Any, s: Any) -> Any:
-    """The bound's predicate: somebody is at 2, only the first counts where it is favoured."""
+    """The bound's predicate: somebody is at 2, only the last counts where it is favoured."""
     return ~every(s.at[b] != 2 for b in model.asked("bound"))
 
 
@@ -16,13 +16,13 @@ class Favoured(Model):
     """Brokers that go up three steps, each on its own."""
 
     replicas = setting(3, counts=broker, meaning="brokers")
-    favouring = setting("nobody", meaning="which part names the first broker")
+    favouring = setting("nobody", meaning="which part names the last broker")
     steps = setting(2, bound=is_far, meaning="how far brokers go")
     invariants = ("not-all-far",)
 
     def asked(self, part: str) -> Any:
-        """Whom a part of the model asks: all brokers, or the first."""
-        return [self.broker(0)] if self.favouring == part else self.brokers
+        """Whom a part of the model asks: all brokers, or the last."""
+        return [self.broker(self.replicas - 1)] if self.favouring == part else self.brokers
 
     def variables(self) -> dict[str, Any]:
         """How far each broker is."""
@@ -31,7 +31,7 @@ class Favoured(Model):
     @action(b=broker, actor="b")
     def step(self, s: Any, b: Any) -> None:
         """One step."""
-        s.require(s.at[b] < (1 if self.favouring == "action" and b == self.broker(0) else 2))
+        s.require(s.at[b] < (1 if self.favouring == "action" and b == self.broker(self.replicas - 1) else 2))
         s.at[b] += 1
 
     @constraint
