@@ -47,7 +47,6 @@ declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.vector.reduce.smin.v{LANES}i64({INTEGERS})
 declare i64 @llvm.vector.reduce.smax.v{LANES}i64({INTEGERS})
 declare i64 @llvm.vector.reduce.or.v{LANES}i64({INTEGERS})
-declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
 """
@@ -176,22 +175,22 @@ def _failures(system: TransitionSystem, layout: Layout) -> str:
 # --- hashes and verdicts --------------------------------------------------------------------------------------------
 
 
-def store_rows(loop: Loop, name: str, rows: Sequence[str], array: str = "%out") -> None:
+def store_rows(loop: Loop, name: str, rows: Sequence[str]) -> None:
     """Store `rows` words a state, not past the last state: whole groups in place, the rest through a copy."""
     w, size = loop.writer, len(rows)
     vector = w.interleave(rows)
-    place = loop.at(array, w.let(f"mul i64 %index, {size}"))
+    place = loop.at("%out", w.let(f"mul i64 %index, {size}"))
     w.do(f"br i1 %full, label %{name}_full, label %{name}_partial")
     w.block(f"{name}_full")
     w.do(f"store <{LANES * size} x i64> {vector}, ptr {place}, align 8")
-    w.do(f"br label %{name}_stored")
+    w.do("br label %latch_before")
     w.block(f"{name}_partial")
     w.do(f"store <{LANES * size} x i64> {vector}, ptr %written, align 64")
     w.do(
         f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %written, i64 {w.let(f'mul i64 %left, {8 * size}')}, i1 0)"
     )
-    w.do(f"br label %{name}_stored")
-    w.block(f"{name}_stored")
+    w.do("br label %latch_before")
+    w.block("latch_before")
 
 
 def _hashes(layout: Layout) -> str:

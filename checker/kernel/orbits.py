@@ -37,6 +37,7 @@ from model.language.system import TransitionSystem
 
 MOST: Final = 120
 """So many permutations of brokers are tried on every state, no more: all those of five brokers."""
+_SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
 Bit = tuple[int, int]
 """A leaf or a word, and a position in it."""
 ALL_BITS: Final = (1 << 64) - 1
@@ -284,7 +285,7 @@ def orbits_text(system: TransitionSystem, layout: Layout, classes: Sequence[Sequ
     functions = [_exchanged(layout, number, x) for number, x in enumerate(exchanging)]
     functions += [_exchange(layout, number) for number in range(len(exchanging))]
     path = _numbered(steps)
-    return "\n".join([DECLARATIONS, *functions, _representatives(layout, path), _weights(layout, path)])
+    return "\n".join([DECLARATIONS, _SUM, *functions, _representatives(layout, path), _weights(layout, path)])
 
 
 def _all_words(layout: Layout) -> str:

@@ -36,10 +36,20 @@ class Pair:
 
 
 class Symmetry:
-    """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well."""
+    """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well.
 
-    def __init__(self, system: TransitionSystem, alike: Alike, *, goals: bool = True) -> None:
-        self.system, self.alike, self.goals = system, alike, goals
+    `exchange` makes an `Exchange` of two numbers, of brokers unless it is another one.
+    """
+
+    def __init__(
+        self,
+        system: TransitionSystem,
+        alike: Alike,
+        *,
+        goals: bool = True,
+        exchange: Callable[[int, int], Exchange] = Exchange,
+    ) -> None:
+        self.system, self.alike, self.goals, self.exchange = system, alike, goals, exchange
         self.brokers = brokers(system)
         self._known: dict[tuple[int, int], tuple[str, ...]] = {}
 
@@ -61,7 +71,7 @@ class Symmetry:
         return self._known[a, b]
 
     def _differences(self, a: int, b: int) -> tuple[str, ...]:
-        exchange, initial = Exchange(a, b), set(self.system.initial)
+        exchange, initial = self.exchange(a, b), set(self.system.initial)
         partners, alone = _partners(self.system, exchange)
         moved = {exchange.leaves(self.system, state) for state in initial}
         found = ["the initial states"] if moved != initial else []

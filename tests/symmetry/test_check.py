@@ -46,13 +46,14 @@ def assert_same(model: Any, settings: dict[str, Any], **question: Any) -> tuple[
     return full, reduced
 
 
+VOTE_FOR_ANYBODY = {"replicas": 3, "max_leader_epoch": 2, "timeouts": 2, "first_record": False, "vote": "any"}
 QUESTIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "published, three brokers": ("truncate-to-hw", {}, {}),
     "published, one trace each": ("kip-101", {"max_records": 1}, {"keep_going": True, "workers": 1}),
     "published, everything": ("kip-279", {"log_size": 1, "max_records": 1}, {"keep_going": True, "deadlock": True}),
     "two brokers": ("kip-101", {"replicas": 2}, {"invariants": ("weak-isr",)}),
     "a fixed leader": ("async-isr", {}, {"deadlock": True}),
-    "a design": ("majority", {"replicas": 3, "vote": "anybody"}, {}),
+    "a design": ("majority", VOTE_FOR_ANYBODY, {"invariants": ("elected-leader-has-what-is-committed",)}),
 }
 
 
