@@ -17,6 +17,7 @@ from checker.exploration import Exploration, Limits, Paths, Report
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
 from checker.results import Result
+from checker.symmetry.interchangeable import told_apart
 from checker.traces.canonical import CanonicalPaths
 from model.language import Model, UnknownName
 from model.language.errors import nearest
@@ -38,6 +39,7 @@ def check(
     engine: str = "local",
     keep_going: bool = False,
     deadlock: bool = False,
+    symmetry: bool = False,
     limits: Limits = Limits(),
     workers: int | None = None,
     fail_on_vacuity: bool = False,
@@ -51,13 +53,16 @@ def check(
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
     gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
     Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
-    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of
-    violations; `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine,
-    None for one on each processor; what is found does not depend on them. With the engine "spark", `cluster` says where
-    and how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory. `report` is told
-    of progress, `stage` of the beginning of "trace", "compile", "search" and "counterexample".
+    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of violations;
+    `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine, None for
+    one on each processor; what is found does not depend on them. With `symmetry` it keeps one state of those that
+    differ by exchanging brokers: all counts are of such orbits, verdicts and traces are the same. With the engine
+    "spark", `cluster` says where and how it explores, and `spark` is a session to do it in; Spark's own settings limit
+    its memory. `report` is told of progress, `stage` of the beginning of "trace", "compile", "search" and
+    "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it
+    tells all brokers apart; `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -66,6 +71,8 @@ def check(
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
     if workers is not None and workers < 1:
         raise UnknownName(f"{workers} workers do no work; take one or more")
+    if symmetry and engine != "local":
+        raise UnknownName(f"engine {engine} does not count orbits; symmetry goes with engine local")
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -75,13 +82,15 @@ def check(
         system = trace(instance, chosen)
         interpreter = Interpreter(instance, chosen)
         traced = time.perf_counter() - begin
+        classes = _interchangeable(system, tell) if symmetry else []
+        compared = time.perf_counter() - begin - traced
         tell("search" if engine == "reference" else "compile")
         free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         with ExitStack() as leaving:
             if engine == "local":
-                question |= {"workers": workers}
+                question |= {"workers": workers, "classes": classes}
             if engine == "spark":
                 wanted = cluster or Cluster()
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)
@@ -90,7 +99,8 @@ def check(
             tell("counterexample")
             judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
-    result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
+    compare = {"symmetry": compared} if symmetry else {}
+    result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
     result.seconds["total"] = time.perf_counter() - begin
     return result
 
@@ -105,6 +115,19 @@ def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
         what = "limit the depth" if limits.states is not None else "ask another engine about vacuity"
         raise UnknownName(f"engine symbolic enumerates no states; {what}")
     return limits if (limits.depth, limits.seconds) != (None, None) else replace(limits, depth=DEPTH)
+
+
+def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> list[list[int]]:
+    """The classes of brokers that a search may permute; `UnknownName` where there are none."""
+    from checker.engines.symbolic.symmetry import symmetry
+    from checker.kernel.orbits import affordable
+
+    tell("symmetry")
+    found = symmetry(system)
+    classes = found.classes()
+    if not classes:
+        raise UnknownName(f"symmetry does not apply: {told_apart(found)}; check without it")
+    return affordable(classes)
 
 
 def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:

@@ -47,6 +47,32 @@ Report = Callable[[Progress], None]
 
 
 @dataclass
+class OrbitCounts:
+    """What the counts of a search under symmetry stand for.
+
+    Brokers of a class are interchangeable, in as many ways as there are `permutations`; `states[k - 1]` is how many
+    states the orbits of level k have, which is how many a search without symmetry counts there.
+    """
+
+    classes: list[list[int]]
+    permutations: int
+    states: list[int] = field(default_factory=list)
+
+    @property
+    def distinct(self) -> int:
+        """States in all orbits."""
+        return sum(self.states)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "interchangeable": self.classes,
+            "permutations": self.permutations,
+            "states": self.distinct,
+            "levels": self.states,
+        }
+
+
+@dataclass
 class Exploration:
     """The answer of a search.
 
@@ -85,6 +111,8 @@ class Exploration:
     workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
     """What an engine adds to the JSON of a result."""
+    orbits: OrbitCounts | None = None
+    """Not None where all counts are of orbits: one state of each was kept."""
 
     @property
     def depth(self) -> int:

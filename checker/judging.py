@@ -65,6 +65,7 @@ class Judge:
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             store_bytes=found.peak_store_bytes,
             extra=found.extra,
+            orbits=found.orbits,
             unrolled=None if found.unrolled is None else found.depth,
         )
         result.exit_code = _exit_code(result, found, fail_on_vacuity)

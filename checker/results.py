@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from model.language.domains import Domain, Value
 from model.language.system import Label
+
+if TYPE_CHECKING:
+    from checker.exploration import OrbitCounts
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
@@ -134,7 +137,8 @@ class Result:
     level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
     `actions_without_instance` are switched off by the settings: that they never fired says nothing.
     `reason` says in words why a run is incomplete, and names the limit. `unrolled` is the number of levels that an
-    engine has looked at which enumerates no states: it has no counts.
+    engine has looked at which enumerates no states: it has no counts. Under symmetry all counts are of `orbits`,
+    which says what they stand for.
     """
 
     model: str
@@ -165,6 +169,7 @@ class Result:
     extra: dict[str, Any] = field(default_factory=dict)
     """What an engine adds to the JSON."""
     unrolled: int | None = None
+    orbits: OrbitCounts | None = None
 
     @property
     def counted(self) -> bool:
@@ -199,7 +204,7 @@ class Result:
             "settings": self.settings,
             "engine": self.engine,
             "workers": self.workers,
-            "symmetry": False,
+            "symmetry": self.orbits is not None,
             "verdict": self.verdict,
             "exit_code": self.exit_code,
             "reason": self.reason,
@@ -226,6 +231,8 @@ class Result:
         if not self.counted:
             data |= dict.fromkeys(COUNTS) | {"actions": {}, "bounds_hit": None}
             data["vacuity"] |= {"actions_never_fired": None, "goals_never_reached": None}
+        if self.orbits is not None:
+            data["orbits"] = self.orbits.to_json()
         if self.degrees is not None:
             least, mean, greatest = self.degrees
             data["out_degree"] = {"least": least, "mean": round(mean, 6), "greatest": greatest}

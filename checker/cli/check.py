@@ -35,6 +35,7 @@ class Question:
     engine: str
     keep_going: bool
     deadlock: bool
+    symmetry: bool
     json: str | None
     itf: str | None
     max_states: int | None
@@ -57,6 +58,7 @@ class Question:
 )
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
+@click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
 @click.option(
@@ -122,6 +124,9 @@ def _require_fitting_options(question: Question) -> None:
         raise click.UsageError(f"--engine {question.engine} explores everything; --depth goes with --engine symbolic")
     if question.workers is not None and question.engine != "local":
         raise click.UsageError(f"--engine {question.engine} has no workers; take --workers away")
+    if question.symmetry and question.engine != "local":
+        message = f"--engine {question.engine} does not count orbits; take --symmetry away"
+        raise click.UsageError(message)
     given = {"--max-states": question.max_states, "--fail-on-vacuity": question.fail_on_vacuity}
     refused = [name for name, value in given.items() if symbolic and value]
     if refused:
@@ -162,6 +167,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             engine=question.engine,
             keep_going=question.keep_going if scenario is None else scenario.keep_going,
             deadlock=question.deadlock if scenario is None else scenario.deadlock,
+            symmetry=question.symmetry,
             limits=Limits(question.max_states, question.max_seconds, question.max_memory, question.depth),
             workers=question.workers,
             fail_on_vacuity=question.fail_on_vacuity,

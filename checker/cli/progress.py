@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 INTERVAL: Final = 2.0
 STAGES: Final = {
     "trace": "reading the model",
+    "symmetry": "comparing brokers",
     "compile": "compiling",
     "search": "searching",
     "counterexample": "looking for the shortest traces",

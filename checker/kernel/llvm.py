@@ -36,7 +36,7 @@ FAILURES: Final = 2
 ACTIONS: Final = 3
 """Positions in the tally; from ACTIONS on one entry an action."""
 
-_DECLARATIONS: Final = f"""\
+DECLARATIONS: Final = f"""\
 declare {INTEGERS} @llvm.experimental.vector.compress.v{LANES}i64({INTEGERS}, {FLAGS}, {INTEGERS})
 declare {INTEGERS} @llvm.ctpop.v{LANES}i64({INTEGERS})
 declare {INTEGERS} @llvm.smin.v{LANES}i64({INTEGERS}, {INTEGERS})
@@ -62,7 +62,7 @@ def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Express
         _judge(layout, bits),
         _survey(layout, bits),
     ]
-    return "\n".join([_DECLARATIONS, *functions])
+    return "\n".join([DECLARATIONS, *functions])
 
 
 # --- expansion ------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _failures(system: TransitionSystem, layout: Layout) -> str:
 # --- hashes and verdicts --------------------------------------------------------------------------------------------
 
 
-def _store_rows(loop: Loop, name: str, rows: Sequence[str]) -> None:
+def store_rows(loop: Loop, name: str, rows: Sequence[str]) -> None:
     """Store `rows` words a state, not past the last state: whole groups in place, the rest through a copy."""
     w, size = loop.writer, len(rows)
     vector = w.interleave(rows)
@@ -205,7 +205,7 @@ def _hashes(layout: Layout) -> str:
         h = let(f"xor {INTEGERS} {h}, {let(f'lshr {INTEGERS} {h}, {splat(29)}')}")
     h = let(f"mul {INTEGERS} {h}, {splat(LAST)}")
     h = let(f"xor {INTEGERS} {h}, {let(f'lshr {INTEGERS} {h}, {splat(32)}')}")
-    _store_rows(loop, "hash", [h])
+    store_rows(loop, "hash", [h])
     loop.end()
     return loop.text()
 
@@ -227,7 +227,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
     size = (len(bits) + 63) // 64
     loop.writer.do(f"%written = alloca [{LANES * size} x i64], align 64")
     loop.begin()
-    _store_rows(loop, "verdict", _bits(loop, layout, bits))
+    store_rows(loop, "verdict", _bits(loop, layout, bits))
     loop.end()
     return loop.text()
 

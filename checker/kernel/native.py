@@ -24,7 +24,7 @@ SIGNATURES: Final[Mapping[str, tuple[int, bool]]] = {
 class Code:
     """Compiled text; `addresses` and `calls` are valid as long as this object lives."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, signatures: Mapping[str, tuple[int, bool]] = SIGNATURES) -> None:
         machine = _machine()
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
@@ -33,9 +33,9 @@ class Code:
         _optimise(module, machine)
         self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
-        self.addresses: Mapping[str, int] = {f: self._engine.get_function_address(f) for f in SIGNATURES}
+        self.addresses: Mapping[str, int] = {f: self._engine.get_function_address(f) for f in signatures}
         self.calls: dict[str, Any] = {}
-        for name, (arguments, returns) in SIGNATURES.items():
+        for name, (arguments, returns) in signatures.items():
             result = ctypes.c_int64 if returns else None
             self.calls[name] = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * arguments)(self.addresses[name])
 

@@ -37,7 +37,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     if result.verdict == "violated":
         return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
     if result.verdict == "incomplete":
-        so_far = f"no violation in {plural(result.distinct, 'state')}, depth {result.depth}"
+        so_far = f"no violation in {_explored(result)}, depth {result.depth}"
         if not result.counted:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         return f"{ink('open', 'INCOMPLETE')}  {result.model}: {result.reason or 'the search did not finish'}; {so_far}"
@@ -63,7 +63,19 @@ def _violated(result: Result) -> list[tuple[str, Finding]]:
 def _holding(result: Result) -> str:
     names = [*result.findings, *(["no deadlock"] if result.deadlock else [])]
     what = ", ".join(names) if names else "no invariant to check"
-    return f"{what}; all of {plural(result.distinct, 'state')}, depth {result.depth}"
+    return f"{what}; all of {_explored(result)}, depth {result.depth}"
+
+
+def _explored(result: Result) -> str:
+    """How many states were explored; under symmetry their orbits first."""
+    if result.orbits is None:
+        return plural(result.distinct, "state")
+    return f"{plural(result.distinct, 'orbit')} ({plural(result.orbits.distinct, 'state')})"
+
+
+def _unit(result: Result) -> str:
+    """What is counted."""
+    return "state" if result.orbits is None else "orbit"
 
 
 def _vacuously(result: Result) -> str:
@@ -83,10 +95,12 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
         return [ink("head", "Not covered"), *columns([line] for line in lines)]
     if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
         return []
-    lines = [f"{plural(result.left, 'state')} found and not expanded; nothing is known beyond depth {result.depth}"]
+    lines = [
+        f"{plural(result.left, _unit(result))} found and not expanded; nothing is known beyond depth {result.depth}"
+    ]
     if result.partial is not None:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
-        lines.append(f"{plural(seen, 'state')} of depth {at} seen as well, not counted (not reproducible)")
+        lines.append(f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)")
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
     return [ink("head", "Not covered"), *columns([line] for line in lines)]
@@ -128,6 +142,7 @@ def _search(result: Result, ink: Ink) -> list[str]:
         rows = [("depth", number(result.depth)), ("states", "not enumerated")]
         return [ink("head", f"Search ({result.engine} engine)"), *columns(rows)]
     rows = [
+        *_symmetry(result),
         ("distinct", number(result.distinct)),
         ("generated", number(result.generated_total)),
         ("depth", number(result.depth)),
@@ -140,6 +155,17 @@ def _search(result: Result, ink: Ink) -> list[str]:
         rows.append(("out-degree", f"least {least}, mean {mean:.2f}, greatest {greatest}"))
     workers = plural(result.workers, "worker")
     return [ink("head", f"Search ({result.engine} engine, {workers})"), *columns(rows)]
+
+
+def _symmetry(result: Result) -> list[tuple[str, str]]:
+    """Who is interchangeable, and what the counts are of."""
+    if result.orbits is None:
+        return []
+    classes = " and ".join(", ".join(map(str, c)) for c in result.orbits.classes)
+    return [
+        ("interchangeable", f"brokers {classes}: {plural(result.orbits.permutations, 'permutation')}"),
+        ("counted", f"orbits, of {plural(result.orbits.distinct, 'state')}"),
+    ]
 
 
 def _actions(result: Result, ink: Ink) -> list[str]:
@@ -165,10 +191,16 @@ def _cost(result: Result, ink: Ink) -> list[str]:
     spent = ", ".join(f"{name} {seconds(s)}" for name, s in result.seconds.items())
     rows = [("time", spent or "not measured"), ("peak memory", size(result.peak_rss_bytes))]
     if result.store_bytes and result.distinct:
-        rows.append(("states", f"{size(result.store_bytes)}, {result.store_bytes / result.distinct:.0f} bytes a state"))
+        rows.append(
+            ("states", f"{size(result.store_bytes)}, {result.store_bytes / result.distinct:.0f} bytes {_each(result)}")
+        )
     if result.counted:
-        rows.append(("speed", f"{number(round(result.states_per_second))} states/s"))
+        rows.append(("speed", f"{number(round(result.states_per_second))} {_unit(result)}s/s"))
     return [ink("head", "Cost"), *columns(rows)]
+
+
+def _each(result: Result) -> str:
+    return "a state" if result.orbits is None else "an orbit"
 
 
 def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:

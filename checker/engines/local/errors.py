@@ -16,8 +16,10 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
     """The least leaves of a state of a level in which an instance fails, and its least failing transition."""
     least: list[Found] = []
     for states in levels.blocks(level):
-        source, transition = levels.kernel.failures(states)
+        source, _ = levels.kernel.failures(states)
         if len(source):
+            states = levels.members(states[np.unique(source)])
+            source, transition = levels.kernel.failures(states)
             least.append(_least(levels.kernel.layout.unpack(states[source]), transition))
     return min(least)
 
@@ -35,7 +37,7 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
     """The least of these states in which a predicate fails; none or one."""
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
-    rows = levels.kernel.layout.unpack(failing)
+    rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
 
 

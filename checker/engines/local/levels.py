@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,8 @@ from model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 14
 """States expanded at once; the arrays of a block are a few megabytes."""
-Hashes = npt.NDArray[np.uint64]
+Wanted = Callable[[Words], npt.NDArray[np.bool_]]
+"""Of each of some states whether it is looked for."""
 
 
 class NativeLevels:
@@ -49,11 +50,11 @@ class NativeLevels:
         """Every step from a state of `level` to a state where the invariant is false, counted or not."""
         bit = self.kernel.verdicts.invariants[invariant]
 
-        def violating(successors: Words, hashes: Hashes | None) -> npt.NDArray[np.bool_]:
+        def violating(successors: Words) -> npt.NDArray[np.bool_]:
             word = self.kernel.judge(successors)[:, bit // 64]
             return (word >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)
 
-        sources, transition, found = self._steps(level, violating)
+        sources, transition, found = self._steps(self._leading(level, violating), violating)
         targets, target = _distinct(found)
         return _edges(sources, targets, transition, target)
 
@@ -61,7 +62,7 @@ class NativeLevels:
         """Every step from a state of `level` to one of `targets`, counted or not."""
         targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
         find = self._finder(targets)
-        sources, transition, found = self._steps(level, lambda successors, hashes: find(successors) >= 0)
+        sources, transition, found = self._steps(self._before(level, targets), lambda states: find(states) >= 0)
         return _edges(sources, targets, transition, find(found))
 
     def deadlocked(self, level: int) -> Words:
@@ -72,6 +73,10 @@ class NativeLevels:
             stuck.append(states[degrees == 0])
         return _joined(stuck, self.kernel.words)
 
+    def members(self, states: Words) -> Words:
+        """All states that those stand for which the search has kept."""
+        return states
+
     def state(self, leaves: tuple[int, ...]) -> Words:
         """The state with these leaves, counted or not, as targets for `edges_into`."""
         return self.kernel.layout.pack([leaves])
@@ -80,14 +85,20 @@ class NativeLevels:
         """The leaves of each state."""
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
 
-    def _steps(
-        self, level: int, wanted: Callable[[Words, Hashes | None], npt.NDArray[np.bool_]]
-    ) -> tuple[Words, Integers, Words]:
-        """Source, transition and successor of every step from a level whose successor is wanted."""
+    def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
+        """The states of a level, some at a time, perhaps without such as have no wanted successor."""
+        return self.blocks(level)
+
+    def _before(self, level: int, targets: Words) -> Iterator[Words]:
+        """The states of a level, some at a time, perhaps without such as have none of the targets as a successor."""
+        return self.blocks(level)
+
+    def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:
+        """Source, transition and successor of every step from some states whose successor is wanted."""
         sources, transitions, found = [], [], []
-        for states in self.blocks(level):
+        for states in blocks:
             successors, source, transition, _ = self.kernel.expand(states)
-            chosen = wanted(successors, None)
+            chosen = wanted(successors)
             sources.append(states[source[chosen]])
             transitions.append(transition[chosen])
             found.append(successors[chosen])

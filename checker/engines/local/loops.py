@@ -357,7 +357,7 @@ def advance(
     """One worker's part of the expansion of a level, of about `work` states, or until a partition must grow.
 
     `ends` has the first row of the level and the row after its last in each partition, `starts` the batches (`batch`).
-    `functions` are the addresses of `expand`, `hashes` and `judge`.
+    `functions` are the addresses of `expand`, `hashes` and `judge`, then that of `representatives` or 0.
     """
     rows, hashes, slots, verdicts = buffers
     until = cursor[EXPANDED] + work
@@ -384,6 +384,8 @@ def advance(
             kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], totals)
             cursor[REJECTED] += found - kept
             found = kept
+        if functions[3] != 0:
+            call_batch(functions[3], rows.ctypes.data, found, rows.ctypes.data)
         call_batch(functions[1], rows.ctypes.data, found, hashes.ctypes.data)
         cursor[EXPANDED] += count
         cursor[PENDING] = found

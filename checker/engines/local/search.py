@@ -20,11 +20,13 @@ import numpy as np
 from checker.engines.local import loops
 from checker.engines.local.errors import failing_instance, failing_predicate
 from checker.engines.local.levels import NativeLevels
+from checker.engines.local.orbits import OrbitLevels
 from checker.engines.local.store import OutOfMemory, Store, smallest
-from checker.exploration import Exploration, Limits, Progress, Report, Stop
+from checker.exploration import Exploration, Limits, OrbitCounts, Progress, Report, Stop
 from checker.kernel.compile import ROOM, Integers, Kernel
 from checker.kernel.layout import Layout, Words
 from checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
+from checker.kernel.orbits import Orbits, distinct
 from checker.kernel.verdicts import FAILED
 from checker.results import LimitTooSmall
 from model.language.system import TransitionSystem
@@ -47,7 +49,8 @@ class _Stopped(Exception):
 class _Level:
     """A whole level, and the expansion of the one before, of which it is the new states.
 
-    `seen` are the verdict bits of its states and of the successors outside the constraints.
+    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
+    states its orbits have, which are as many as its states are where no symmetry is used.
     """
 
     distinct: int
@@ -56,6 +59,7 @@ class _Level:
     rejected: int
     generated: list[int]
     degrees: tuple[int, int] | None
+    weight: int
 
 
 def _batch_bits(transitions: int) -> int:
@@ -81,6 +85,7 @@ class _Worker:
         """At the beginning of a level nothing is counted."""
         self.tally = self._kernel.tally()
         self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
+        self.weight = np.zeros(1, dtype=np.uint64)
         self.cursor = np.zeros(4, dtype=np.int64)
 
     @property
@@ -116,10 +121,12 @@ def search(
     limits: Limits,
     report: Report | None,
     workers: int | None = 1,
+    classes: Sequence[Sequence[int]] = (),
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
 
-    None for workers is one on each processor, and fewer where the memory is too small for so many.
+    None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
+    brokers are known to be interchangeable: of states that differ by exchanging them one is kept.
     """
     began = time.perf_counter()
     workers = _affordable(system, workers or processors(), limits.memory)
@@ -127,9 +134,10 @@ def search(
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     kernel = Kernel(system)
+    orbits = Orbits(system, kernel.layout, classes) if classes else None
     compiled = time.perf_counter()
     store = Store(kernel.words, kernel.addresses["hashes"], limits.memory, workers)
-    run = Search(system, kernel, store, limits, report, began, workers)
+    run = Search(system, kernel, store, limits, report, began, workers, orbits)
     exploration = run.explore(keep_going, deadlock)
     exploration.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     exploration.workers = workers
@@ -148,12 +156,16 @@ class Search:
         report: Report | None,
         began: float,
         workers: int = 1,
+        orbits: Orbits | None = None,
     ) -> None:
         self.system, self.kernel, self.store, self.limits = system, kernel, store, limits
+        self.orbits = orbits
         self._report, self._began = report, began
         self.history: list[_Level] = []
         self._ends: list[Integers] = [store.counts]
         self.levels = NativeLevels(system, kernel, store, self._ends)
+        if orbits is not None:
+            self.levels = OrbitLevels(system, kernel, store, self._ends, orbits)
         self._workers = [_Worker(kernel) for _ in range(workers)]
         store.account(sum(w.nbytes for w in self._workers))
         self._team = _Team(workers - 1)
@@ -163,9 +175,12 @@ class Search:
         self._work = 4 << BATCH_BITS
 
     def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
-        answer = Exploration(initial=len(self.system.initial))
+        first = self._first()
+        answer = Exploration(initial=len(first))
+        if self.orbits is not None:
+            answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
         try:
-            self._initial()
+            self._initial(first)
             self._loop(answer, keep_going, deadlock)
         except _Stopped as stopped:
             answer.stopped = stopped.reason
@@ -224,8 +239,12 @@ class Search:
         """An entry of all cursors together."""
         return sum(int(w.cursor[entry]) for w in self._workers)
 
-    def _initial(self) -> None:
+    def _first(self) -> Words:
+        """The initial states, one of each orbit."""
         rows = self.kernel.layout.pack(self.system.initial)
+        return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
+
+    def _initial(self, rows: Words) -> None:
         verdicts = self.kernel.judge(rows)
         counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(loops.OUTSIDE_BIT) == 0])
         first = self._workers[0]
@@ -241,7 +260,9 @@ class Search:
         ends = np.stack(self._ends[level - 1 : level + 1])
         starts, hands = self._share(ends)
         names = ("expand", "hashes", "judge")
-        functions = np.array([self.kernel.addresses[name] for name in names], dtype=np.int64)
+        addresses = [self.kernel.addresses[name] for name in names]
+        addresses.append(0 if self.orbits is None else self.orbits.addresses["representatives"])
+        functions = np.array(addresses, dtype=np.int64)
         constrained = bool(self.system.constraints)
         store, shared = self.store, self._shared
 
@@ -299,14 +320,15 @@ class Search:
         """The new states become a level."""
         ends = self.store.counts
         self._survey(ends)
-        tally = self._tally
+        tally, found = self._tally, int((ends - self._ends[-1]).sum())
         finished = _Level(
-            distinct=int((ends - self._ends[-1]).sum()),
+            distinct=found,
             ends=ends,
             seen=_integer(self._totals),
             rejected=self._sum(loops.REJECTED),
             generated=tally[ACTIONS:].tolist(),
             degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
+            weight=found if self.orbits is None else self._weight(ends, self.orbits),
         )
         if finished.distinct:
             self._ends.append(ends)
@@ -316,14 +338,25 @@ class Search:
 
     def _survey(self, ends: Integers) -> None:
         """The verdicts of all states behind the last whole level."""
+        self._look_over(ends, self.kernel.addresses["survey"], lambda worker: worker.totals)
+
+    def _weight(self, ends: Integers, orbits: Orbits) -> int:
+        """How many states the orbits behind the last whole level have."""
+        for worker in self._workers:
+            worker.weight[:] = 0
+        self._look_over(ends, orbits.addresses["weights"], lambda worker: worker.weight)
+        return sum(int(worker.weight[0]) for worker in self._workers)
+
+    def _look_over(self, ends: Integers, function: int, totals: Callable[[_Worker], Words]) -> None:
+        """What a function of the kernel says of all states behind the last whole level, into arrays of the workers."""
         slices = np.stack([self._ends[-1], ends])
         starts, hands = self._share(slices)
-        store, function = self.store, self.kernel.addresses["survey"]
+        store = self.store
 
         def part(worker: _Worker) -> None:
             loops.survey(
                 function, store.words, store.blocks, store.block, slices, starts, self._bits, self._shared,
-                worker.totals,
+                totals(worker),
             )  # fmt: skip
 
         self._team.together(part, hands, self._pause)
@@ -337,6 +370,8 @@ class Search:
             answer.rejected += level.rejected
             if level.distinct:
                 answer.levels.append(level.distinct)
+                if answer.orbits is not None:
+                    answer.orbits.states.append(level.weight)
             if level.degrees is not None:
                 answer.generated.append(level.generated)
                 least, greatest = answer.degrees or level.degrees

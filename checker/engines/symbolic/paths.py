@@ -14,12 +14,12 @@ from typing import Final
 
 import z3
 
-from checker.engines.symbolic import symmetry
 from checker.engines.symbolic.reductions import MentionOrder
 from checker.engines.symbolic.solving import GaveUp, Solver, Watch
 from checker.engines.symbolic.terms import Term
 from checker.engines.symbolic.unrolling import STUCK, Link, Template, Unrolling
 from checker.exploration import Limits, Path
+from checker.symmetry.exchanges import keeps
 
 PATIENCE: Final = 300.0
 """Seconds for one canonical path; then the best one so far is shown, and not called canonical."""
@@ -120,7 +120,7 @@ class LeastPath:
 
     def _order_of_mention(self) -> None:
         """The least path mentions interchangeable brokers in order, where exchanging them keeps the initial state."""
-        kept = [c for c in self.classes if symmetry.keeps(self.system, self.best.start, c)]
+        kept = [c for c in self.classes if keeps(self.system, self.best.start, c)]
         order = MentionOrder(self.system, kept)
         for steps in range(1, len(self.unrolling.links) + 1):
             self.solver.add(order.constraints(self.unrolling, steps))

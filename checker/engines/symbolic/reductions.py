@@ -20,9 +20,9 @@ from typing import Final
 
 import z3
 
-from checker.engines.symbolic.symmetry import mentions
 from checker.engines.symbolic.terms import Term
 from checker.engines.symbolic.unrolling import Unrolling
+from checker.symmetry.exchanges import mentions
 from model.language.expressions import Expression, Leaf, topological
 from model.language.system import Transition, TransitionSystem
 

@@ -98,13 +98,16 @@ class Watch:
 
 
 class Solver:
-    """z3 for bit-vectors, incremental; `patience` limits a single question, in seconds."""
+    """z3 for bit-vectors, incremental; `effort` limits a single question, in z3's own unit: alike on every machine."""
 
-    def __init__(self, watch: Watch, patience: float | None = None) -> None:
+    def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch
+        self._limited = effort is not None
         self._solver = z3.SolverFor("QF_BV")
-        if patience is not None:
-            self._solver.set("timeout", int(1000 * patience))
+        if effort is not None:
+            # z3 says "canceled" both of this limit and of Ctrl-C: that is left to Python, which waits for the answer.
+            self._solver.set("rlimit", effort)
+            self._solver.set("ctrl_c", False)
 
     def add(self, about: Sequence[Term]) -> None:
         self.watch.look()
@@ -124,7 +127,8 @@ class Solver:
             if "memory" in why:
                 raise GaveUp("memory")
             # z3 catches the signal of an interruption itself while it works.
-            raise GaveUp("interrupt") if "interrupt" in why or "cancel" in why else GaveUp("unknown", why)
+            interrupted = not self._limited and ("interrupt" in why or "cancel" in why)
+            raise GaveUp("interrupt") if interrupted else GaveUp("unknown", why)
         return bool(answer == z3.sat)
 
     def model(self) -> z3.ModelRef:

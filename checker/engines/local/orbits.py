@@ -1,0 +1,45 @@
+"""The levels of a search that keeps one state of each orbit, as if it had kept them all.
+
+A trace leads through the states themselves. So what is looked for is first found among the representatives; those that
+are near it are made into whole orbits, and from there on all is as without symmetry. A level has all states of an orbit
+or none: exchanging brokers keeps the initial states and takes steps to steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checker.engines.local.levels import BLOCK, NativeLevels, Wanted
+from checker.engines.local.store import Store
+from checker.kernel.compile import Integers, Kernel
+from checker.kernel.layout import Words
+from checker.kernel.orbits import Orbits, distinct
+from model.language.system import TransitionSystem
+
+
+class OrbitLevels(NativeLevels):
+    """`blocks` and `level_states` give representatives; edges, targets and what is deadlocked are states themselves."""
+
+    def __init__(
+        self, system: TransitionSystem, kernel: Kernel, store: Store, ends: list[Integers], orbits: Orbits
+    ) -> None:
+        super().__init__(system, kernel, store, ends)
+        self.orbits = orbits
+
+    def members(self, states: Words) -> Words:
+        return self.orbits.members(states)
+
+    def deadlocked(self, level: int) -> Words:
+        return self.members(super().deadlocked(level))
+
+    def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
+        for states in self.blocks(level):
+            successors, source, _, _ = self.kernel.expand(states)
+            near = self.members(states[np.unique(source[wanted(successors)])])
+            yield from (near[i : i + BLOCK] for i in range(0, len(near), BLOCK))
+
+    def _before(self, level: int, targets: Words) -> Iterator[Words]:
+        find = self._finder(distinct(self.orbits.representatives(targets)))
+        return self._leading(level, lambda states: find(self.orbits.representatives(states)) >= 0)

@@ -1,0 +1,373 @@
+"""LLVM text for states up to the exchange of interchangeable brokers.
+
+The *orbit* of a state is what permuting the brokers within their classes makes of it; its *representative* is the one
+whose packed words are least, the first word first. Neighbours in a class are exchanged one after the other, in an order
+in which every permutation comes up once, on the packed words themselves, eight states at a time:
+
+* brokers as values first: the fields of a word that hold one of the two all at once;
+* all else is a permutation of bits, which is its own inverse: members of sets, flags of messages, what is kept per
+  broker. Pairs of bits that lie equally far apart change places all at once.
+
+`representatives(states, n, out)`
+    The representative of each state; `out` may be `states`.
+`weights(states, n, totals)`
+    The sizes of the orbits of all states together, added to `totals`.
+`exchange0(states, n, out)`, `exchange1`, ...
+    The states after the exchange of two neighbours, in the order in which `walk` names them first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from checker.kernel.batches import Loop
+from checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, Writer, splat
+from checker.kernel.layout import Layout, Words
+from checker.kernel.llvm import DECLARATIONS, store_rows
+from checker.kernel.native import Code
+from checker.symmetry.exchanges import Exchange
+from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
+from model.language.system import TransitionSystem
+
+MOST: Final = 120
+"""So many permutations of brokers are tried on every state, no more: all those of five brokers."""
+_SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
+Bit = tuple[int, int]
+"""A leaf or a word, and a position in it."""
+ALL_BITS: Final = (1 << 64) - 1
+
+
+class Orbits:
+    """The orbits of the states of a system under permutations within classes of brokers, as native code."""
+
+    def __init__(self, system: TransitionSystem, layout: Layout, classes: Sequence[Sequence[int]]) -> None:
+        self.classes = [list(c) for c in classes]
+        self.permutations = permutations(self.classes)
+        self.words = layout.words
+        self.text = orbits_text(system, layout, self.classes)
+        self._steps = _numbered(walk(self.classes))
+        exchanges = [f"exchange{number}" for number in sorted(set(self._steps))]
+        self._code = Code(self.text, dict.fromkeys(("representatives", "weights", *exchanges), (3, False)))
+        self.addresses = self._code.addresses
+
+    def representatives(self, states: Words) -> Words:
+        """The representative of each state."""
+        return self._mapped("representatives", states)
+
+    def weight(self, states: Words) -> int:
+        """How many states the orbits of these have, one counted as often as it is given."""
+        states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
+        self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
+        return int(total[0])
+
+    def members(self, states: Words) -> Words:
+        """All states of the orbits of these, each once."""
+        images = [states]
+        for number in self._steps:
+            images.append(self._mapped(f"exchange{number}", images[-1]))
+        return distinct(np.concatenate(images))
+
+    def _mapped(self, name: str, states: Words) -> Words:
+        states = np.ascontiguousarray(states)
+        out = np.empty_like(states)
+        self._code.calls[name](states.ctypes.data, len(states), out.ctypes.data)
+        return out
+
+
+def distinct(states: Words) -> Words:
+    """Each state once."""
+    return np.unique(states, axis=0) if len(states) else states
+
+
+def permutations(classes: Sequence[Sequence[int]]) -> int:
+    """How many permutations there are of brokers within their classes."""
+    return math.prod(math.factorial(len(c)) for c in classes)
+
+
+def affordable(classes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The classes without the last brokers of the largest, until there are no more than `MOST` permutations.
+
+    Fewer brokers are permuted than might be: there are more orbits, and nothing is wrong.
+    """
+    kept = [list(c) for c in classes]
+    while permutations(kept) > MOST:
+        max(kept, key=len).pop()
+    return [c for c in kept if len(c) > 1]
+
+
+def walk(classes: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Exchanges of neighbours in a class: the first so many of them make each permutation but the first once.
+
+    Begun anywhere in a class, its exchanges make every permutation of it; so they need not be undone in between.
+    """
+    if not classes:
+        return
+    first, *others = classes
+    yield from walk(others)
+    for i in _changes(len(first)):
+        yield first[i], first[i + 1]
+        yield from walk(others)
+
+
+def _changes(count: int) -> Iterator[int]:
+    """Positions i where i and i + 1 change places, for all orders of so many things: Steinhaus, Johnson, Trotter."""
+    if count < 2:
+        return
+    down = list(range(count - 2, -1, -1))
+    for turn, inner in enumerate([*_changes(count - 1), None]):
+        yield from down if turn % 2 == 0 else reversed(down)
+        if inner is not None:
+            yield inner + 1 if turn % 2 == 0 else inner
+
+
+def _numbered(steps: Iterable[tuple[int, int]]) -> list[int]:
+    """The steps as numbers, in the order in which they first come up."""
+    numbers: dict[tuple[int, int], int] = {}
+    return [numbers.setdefault(step, len(numbers)) for step in steps]
+
+
+# --- one exchange ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A leaf that holds a broker; inside a sequence, where it is reached if `length` is greater than `offset`."""
+
+    leaf: int
+    length: int | None
+    offset: int
+
+
+class Exchanging:
+    """What exchanging two brokers does to the packed words of a state."""
+
+    def __init__(self, system: TransitionSystem, layout: Layout, a: int, b: int) -> None:
+        self._layout, self._exchange = layout, Exchange(a, b)
+        self._brokers = (a, b)
+        self.fields: list[_Field] = []
+        bits: list[Bit] = []
+        for variable in system.variables:
+            bits += self._bits(variable.domain, variable.start, None, 0)
+        self.pairs = self._pairs(system, bits)
+
+    def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
+        """For each bit of a value in the state, (leaf, bit) where its content comes from; notes the fields."""
+        match domain:
+            case Broker():
+                self.fields.append(_Field(start, length, offset))
+            case BrokerSet():
+                return [(start, self._exchange.number(i)) for i in range(domain.element.count)]
+            case Record():
+                parts, at = list[Bit](), start
+                for inner in domain.domains:
+                    parts += self._bits(inner, at, length, offset)
+                    at += inner.width
+                return parts
+            case Sequence_():
+                parts, width = self._plain(start), domain.element.width
+                for i in range(domain.capacity):
+                    parts += self._bits(domain.element, start + 1 + i * width, start, i)
+                return parts
+            case Messages():
+                return [(start + i, 0) for i in self._exchange.origins(domain)]
+            case Per():
+                width = domain.element.width
+                elements = [self._bits(domain.element, start + i * width, length, offset) for i in range(domain.count)]
+                return [bit for i in self._exchange.origins(domain) for bit in elements[i]]
+        return self._plain(start)
+
+    def _plain(self, leaf: int) -> list[Bit]:
+        return [(leaf, i) for i in range(self._layout.places[leaf].width)]
+
+    def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
+        """Bits that change places: (word, word of the partner, distance) with the partners' bits; `_change` uses it."""
+        targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
+        partner = dict(zip(targets, sources, strict=True))
+        found: dict[tuple[int, int, int], int] = defaultdict(int)
+        for one, other in partner.items():
+            assert partner[other] == one, "an exchange of bits is its own inverse"
+            (w, s), (v, t) = self._position(one), self._position(other)
+            # Each pair once: from its higher bit, or from the first word where both are equally high.
+            if (s, -w) > (t, -v):
+                found[w, v, s - t] |= 1 << t
+        return dict(found)
+
+    def _position(self, bit: Bit) -> Bit:
+        place = self._layout.places[bit[0]]
+        return place.word, place.shift + bit[1]
+
+    # --- text -------------------------------------------------------------------------------------------------------
+
+    def write(self, writer: Writer, words: Sequence[str]) -> list[str]:
+        """The words of the exchanged states."""
+        after = [self._with_brokers(writer, words, number) for number in range(len(words))]
+        let = writer.let
+        for (one, other, distance), bits in self.pairs.items():
+            shifted = let(f"lshr {INTEGERS} {after[one]}, {splat(distance)}") if distance else after[one]
+            unlike = let(f"xor {INTEGERS} {shifted}, {after[other]}")
+            change = let(f"and {INTEGERS} {unlike}, {splat(bits)}")
+            after[other] = let(f"xor {INTEGERS} {after[other]}, {change}")
+            back = let(f"shl {INTEGERS} {change}, {splat(distance)}") if distance else change
+            after[one] = let(f"xor {INTEGERS} {after[one]}, {back}")
+        return after
+
+    def _with_brokers(self, writer: Writer, words: Sequence[str], number: int) -> str:
+        """A word of the states in which the fields that hold one of the two brokers hold the other."""
+        places = self._layout.places
+        alike: dict[tuple[int, int], list[_Field]] = defaultdict(list)
+        for field in self.fields:
+            place = places[field.leaf]
+            if place.width and place.word == number:
+                alike[place.width, place.low].append(field)
+        word = words[number]
+        for (width, low), fields in alike.items():
+            word = self._with_fields(writer, words, word, width, low, fields)
+        return word
+
+    def _with_fields(
+        self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
+    ) -> str:
+        """The same for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by k."""
+        let, (a, b) = writer.let, (broker - low for broker in self._brokers)
+        bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
+        differing = [k for k in range(width) if (a ^ b) >> k & 1]
+        hit = self._mask(writer, words, low, fields)
+        for k in range(width):
+            if k not in differing:
+                hit = self._where(writer, hit, bits[k], a >> k & 1)
+        for k in differing[1:]:
+            both = let(f"xor {INTEGERS} {bits[differing[0]]}, {bits[k]}")
+            hit = self._where(writer, hit, both, (a >> differing[0] ^ a >> k) & 1)
+        for k in differing:
+            change = let(f"shl {INTEGERS} {hit}, {splat(k)}") if k else hit
+            word = let(f"xor {INTEGERS} {word}, {change}")
+        return word
+
+    def _where(self, writer: Writer, hit: str, bits: str, wanted: int) -> str:
+        let = writer.let
+        if not wanted:
+            bits = let(f"xor {INTEGERS} {bits}, {splat(ALL_BITS)}")
+        return let(f"and {INTEGERS} {hit}, {bits}")
+
+    def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
+        """The lowest bits of the fields that hold something: what stands behind the end of a sequence stays."""
+        let, places = writer.let, self._layout.places
+        padding = max(low, -1)  # the first value of the domain: nobody, or broker 0
+        groups: dict[tuple[int | None, int], int] = defaultdict(int)
+        for field in fields:
+            inside = (field.length, field.offset) if padding in self._brokers else (None, 0)
+            groups[inside] |= 1 << places[field.leaf].shift
+        mask = splat(groups.pop((None, 0), 0))
+        for (length, offset), bits in groups.items():
+            assert length is not None
+            place = places[length]
+            value = let(f"lshr {INTEGERS} {words[place.word]}, {splat(place.shift)}")
+            value = let(f"and {INTEGERS} {value}, {splat((1 << place.width) - 1)}")
+            reached = let(f"icmp ugt {INTEGERS} {value}, {splat(offset)}")
+            some = let(f"select {FLAGS} {reached}, {INTEGERS} {splat(bits)}, {INTEGERS} zeroinitializer")
+            mask = let(f"or {INTEGERS} {mask}, {some}")
+        return mask
+
+
+# --- functions ------------------------------------------------------------------------------------------------------
+
+
+def orbits_text(system: TransitionSystem, layout: Layout, classes: Sequence[Sequence[int]]) -> str:
+    """The module; equal systems and classes have equal texts."""
+    steps = list(walk(classes))
+    exchanging = [Exchanging(system, layout, *pair) for pair in dict.fromkeys(steps)]
+    functions = [_exchanged(layout, number, x) for number, x in enumerate(exchanging)]
+    functions += [_exchange(layout, number) for number in range(len(exchanging))]
+    path = _numbered(steps)
+    return "\n".join([DECLARATIONS, _SUM, *functions, _representatives(layout, path), _weights(layout, path)])
+
+
+def _all_words(layout: Layout) -> str:
+    """The type of the words of eight states."""
+    return "{" + ", ".join([INTEGERS] * layout.words) + "}"
+
+
+def _exchanged(layout: Layout, number: int, exchanging: Exchanging) -> str:
+    """A function from the words of eight states to those after an exchange."""
+    w, names = Writer(), [f"%word{i}" for i in range(layout.words)]
+    parameters = ", ".join(f"{INTEGERS} {name}" for name in names)
+    w.lines.append(f"define internal {_all_words(layout)} @exchanged{number}({parameters}) #0 {{")
+    w.block("entry")
+    result = "poison"
+    for i, word in enumerate(exchanging.write(w, names)):
+        result = w.let(f"insertvalue {_all_words(layout)} {result}, {INTEGERS} {word}, {i}")
+    return "\n".join([*w.lines, f"  ret {_all_words(layout)} {result}", "}", ""])
+
+
+def _after(loop: Loop, layout: Layout, number: int, words: Sequence[str]) -> list[str]:
+    let = loop.writer.let
+    given = ", ".join(f"{INTEGERS} {word}" for word in words)
+    result = let(f"call {_all_words(layout)} @exchanged{number}({given})")
+    return [let(f"extractvalue {_all_words(layout)} {result}, {i}") for i in range(layout.words)]
+
+
+def _mapping(name: str, layout: Layout) -> Loop:
+    """The beginning of a function that writes states."""
+    loop = Loop(f"void @{name}(ptr %states, i64 %n, ptr %out)", layout.words)
+    loop.writer.do(f"%written = alloca [{LANES * layout.words} x i64], align 64")
+    loop.begin()
+    return loop
+
+
+def _exchange(layout: Layout, number: int) -> str:
+    loop = _mapping(f"exchange{number}", layout)
+    store_rows(loop, "row", _after(loop, layout, number, loop.words))
+    loop.end()
+    return loop.text()
+
+
+def _representatives(layout: Layout, path: Sequence[int]) -> str:
+    loop = _mapping("representatives", layout)
+    here = least = loop.words
+    let = loop.writer.let
+    for number in path:
+        here = _after(loop, layout, number, here)
+        less = _less(loop, here, least)
+        pairs = zip(here, least, strict=True)
+        least = [let(f"select {FLAGS} {less}, {INTEGERS} {x}, {INTEGERS} {y}") for x, y in pairs]
+    store_rows(loop, "row", least)
+    loop.end()
+    return loop.text()
+
+
+def _less(loop: Loop, one: Sequence[str], other: Sequence[str]) -> str:
+    """Where the words of one state come before those of another."""
+    let = loop.writer.let
+    less = let(f"icmp ult {INTEGERS} {one[-1]}, {other[-1]}")
+    for x, y in zip(reversed(one[:-1]), reversed(other[:-1]), strict=True):
+        same = let(f"and {FLAGS} {let(f'icmp eq {INTEGERS} {x}, {y}')}, {less}")
+        less = let(f"or {FLAGS} {let(f'icmp ult {INTEGERS} {x}, {y}')}, {same}")
+    return less
+
+
+def _weights(layout: Layout, path: Sequence[int]) -> str:
+    """An orbit has as many states as there are permutations, divided by those that keep a state of it."""
+    loop = Loop("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
+    loop.variable("%total", INTEGERS, "zeroinitializer")
+    loop.begin()
+    here, let = loop.words, loop.writer.let
+    keeping = splat(1)
+    for number in path:
+        here = _after(loop, layout, number, here)
+        same = ALL
+        for x, y in zip(here, loop.words, strict=True):
+            same = let(f"and {FLAGS} {same}, {let(f'icmp eq {INTEGERS} {x}, {y}')}")
+        keeping = let(f"add {INTEGERS} {keeping}, {let(f'zext {FLAGS} {same} to {INTEGERS}')}")
+    size = let(f"udiv {INTEGERS} {splat(len(path) + 1)}, {keeping}")
+    counted = let(f"select {FLAGS} {loop.valid}, {INTEGERS} {size}, {INTEGERS} zeroinitializer")
+    loop.put("%total", let(f"add {INTEGERS} {loop.get('%total', INTEGERS)}, {counted}"), INTEGERS)
+    loop.end()
+    total = let(f"call i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS} {loop.get('%total', INTEGERS)})")
+    loop.put("%totals", let(f"add i64 {total}, {loop.get('%totals')}"))
+    return loop.text()

@@ -1,0 +1,232 @@
+"""What exchanging two brokers makes of values, states, instances and expressions.
+
+A state is exchanged value by value: a broker becomes the other, sets and what is kept per broker likewise, elements of
+a sequence as far as it reaches.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from model.language import expressions as e
+from model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Messages,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+    Value,
+)
+from model.language.expressions import Expression
+from model.language.system import Label, TransitionSystem
+
+Nodes = list[Expression]
+
+
+def brokers(system: TransitionSystem) -> int:
+    """How many brokers the domains of a system know."""
+    domains = [v.domain for v in system.variables] + [d for t in system.transitions for d in t.label.domains]
+    return max((d.count for of in domains for d in _parts(of) if isinstance(d, Broker)), default=0)
+
+
+def _parts(domain: Domain) -> Iterator[Domain]:
+    yield domain
+    match domain:
+        case Record():
+            inner: tuple[Domain, ...] = domain.domains
+        case Per():
+            inner = (domain.index, domain.element)
+        case Sequence_() | Messages() | BrokerSet():
+            inner = (domain.element,)
+        case _:
+            inner = ()
+    for part in inner:
+        yield from _parts(part)
+
+
+def keeps(system: TransitionSystem, leaves: tuple[int, ...], brokers: list[int]) -> bool:
+    """Whether exchanging any of these brokers keeps a state."""
+    return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(brokers))
+
+
+def mentions(label: Label) -> list[list[int]] | None:
+    """The brokers in the parameters of an instance, in order, those of a set together; None for other domains.
+
+    Of labels that differ in one broker only, first mentioned at the same place, that with the lesser one comes first.
+    """
+    found = []
+    for (_, value), domain in zip(label.parameters, label.domains, strict=True):
+        match domain:
+            case Broker():
+                found.append([] if value is None else [value])
+            case BrokerSet():
+                found.append(sorted(value))
+            case Flag() | Number() | Enum():
+                pass
+            case _:
+                return None
+    return found
+
+
+class Exchange:
+    """Exchanges two brokers in values, in states and in expressions."""
+
+    def __init__(self, a: int, b: int) -> None:
+        self.of = {a: b, b: a}
+
+    def number(self, broker: int) -> int:
+        return self.of.get(broker, broker)
+
+    def value(self, domain: Domain, value: Value) -> Value:
+        match domain:
+            case Broker():
+                return None if value is None else self.number(value)
+            case BrokerSet():
+                return frozenset(map(self.number, value))
+            case Record():
+                return tuple(self.value(d, x) for d, x in zip(domain.domains, value, strict=True))
+            case Sequence_():
+                return tuple(self.value(domain.element, x) for x in value)
+            case Messages():
+                return frozenset(self.value(domain.element, x) for x in value)
+            case Per():
+                return tuple(self.value(domain.element, value[i]) for i in self._positions(domain))
+            case _:
+                return value
+
+    def leaves(self, system: TransitionSystem, leaves: tuple[int, ...]) -> tuple[int, ...]:
+        """The leaves of the exchanged state, from those of a state."""
+        state = system.decode(leaves)
+        return system.encode(self.value(v.domain, x) for v, x in zip(system.variables, state, strict=True))
+
+    def state(self, system: TransitionSystem, nodes: Nodes) -> Nodes:
+        """Expressions for the leaves of the exchanged state, from those for a state's."""
+        parts = split([v.domain for v in system.variables], nodes)
+        return [x for v, part in zip(system.variables, parts, strict=True) for x in self.nodes(v.domain, part)]
+
+    def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
+        """Expressions for the leaves of an exchanged value, from those for the value's."""
+        match domain:
+            case Broker():
+                return [self._broker(nodes[0])]
+            case BrokerSet():
+                return [self._set(nodes[0])]
+            case Record():
+                return [x for d, part in zip(domain.domains, split(domain.domains, nodes), strict=True)
+                        for x in self.nodes(d, part)]  # fmt: skip
+            case Sequence_():
+                return self._sequence(domain, nodes)
+            case Messages() | Per():
+                width = 1 if isinstance(domain, Messages) else domain.element.width
+                moved = [x for i in self.origins(domain) for x in nodes[i * width : (i + 1) * width]]
+                if isinstance(domain, Messages):
+                    return moved
+                return [x for part in split([domain.element] * domain.count, moved)
+                        for x in self.nodes(domain.element, part)]  # fmt: skip
+            case _:
+                return nodes
+
+    def origins(self, domain: Messages | Per) -> list[int]:
+        """For each position of a set of messages, or of what is kept per index, where its content comes from."""
+        if isinstance(domain, Per):
+            return self._positions(domain)
+        return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]
+
+    def _positions(self, domain: Per) -> list[int]:
+        return [domain.positions[self.value(domain.index, i)] for i in domain.positions]
+
+    def _broker(self, node: Expression) -> Expression:
+        result = node
+        for old, new in self.of.items():
+            same = e.eq(node, e.constant("broker", old))
+            result = e.if_(same, e.constant("broker", new), result)
+        return result
+
+    def _set(self, node: Expression) -> Expression:
+        (a, b), empty = self.of, e.constant("set", 0)
+        rest = e.difference(node, e.constant("set", 1 << a | 1 << b))
+        for old, new in self.of.items():
+            member = e.has(node, e.constant("broker", old))
+            rest = e.union(rest, e.if_(member, e.constant("set", 1 << new), empty))
+        return rest
+
+    def _sequence(self, domain: Sequence_, nodes: Nodes) -> Nodes:
+        length, *slots = nodes
+        made = [length]
+        for offset, slot in enumerate(split([domain.element] * domain.capacity, slots)):
+            reached = e.lt(e.constant("number", offset), length)
+            exchanged = self.nodes(domain.element, slot)
+            made += [e.if_(reached, x, y) for x, y in zip(exchanged, slot, strict=True)]
+        return made
+
+
+def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
+    """The leaves of each of several values that lie one after the other."""
+    parts, start = [], 0
+    for domain in domains:
+        parts.append(nodes[start : start + domain.width])
+        start += domain.width
+    return parts
+
+
+def empty_above_length(system: TransitionSystem) -> Iterable[Expression]:
+    """What holds in every state: sequences have the first value of their domain behind their end."""
+    nodes = [e.leaf(x) for x in system.leaves]
+    for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
+        yield from _padded(variable.domain, part)
+
+
+def _padded(domain: Domain, nodes: Nodes) -> Iterator[Expression]:
+    match domain:
+        case Record():
+            for d, part in zip(domain.domains, split(domain.domains, nodes), strict=True):
+                yield from _padded(d, part)
+        case Per():
+            for part in split([domain.element] * domain.count, nodes):
+                yield from _padded(domain.element, part)
+        case Sequence_():
+            length, *slots = nodes
+            first = domain.element.encode(domain.element.first)
+            for offset, part in enumerate(split([domain.element] * domain.capacity, slots)):
+                reached = e.lt(e.constant("number", offset), length)
+                empty = e.and_(*(e.eq(x, e.constant(x.kind, y)) for x, y in zip(part, first, strict=True)))
+                yield e.or_(reached, empty)
+                yield from _padded(domain.element, part)
+
+
+class Renaming:
+    """Writes expressions anew with other expressions in the place of leaves."""
+
+    def __init__(self, leaves: Nodes) -> None:
+        self.leaves = leaves
+        self.known: dict[Expression, Expression] = {}
+
+    def __call__(self, root: Expression) -> Expression:
+        for node in e.topological([root]):
+            if node not in self.known:
+                self.known[node] = self._node(node)
+        return self.known[root]
+
+    def _node(self, node: Expression) -> Expression:
+        if isinstance(node.value, e.Leaf):
+            return self.leaves[node.value.index]
+        if isinstance(node.value, int):
+            return node
+        arguments = [self.known[x] for x in node.arguments]
+        if node.operator == "only":
+            return e.only(arguments[0], node.high.bit_length())
+        return CONSTRUCTORS[node.operator](*arguments)
+
+
+CONSTRUCTORS: Final[dict[str, Callable[..., Expression]]] = {
+    "not": e.not_, "and": e.and_, "or": e.or_, "eq": e.eq, "le": e.le, "add": e.add, "subtract": e.subtract,
+    "multiply": e.multiply, "if": e.if_, "has": e.has, "union": e.union, "intersection": e.intersection,
+    "difference": e.difference, "subset": e.subset, "size": e.size,
+}  # fmt: skip

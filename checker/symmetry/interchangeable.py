@@ -1,0 +1,168 @@
+"""Which brokers a model does not tell apart: proved on its transitions, never assumed.
+
+Two brokers are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
+the instance with exchanged parameters, and keeps every predicate. That an instance and its exchanged one do the same
+is asked of a solver for all values of the leaves; a few states at random are tried first.
+
+Exchanging neighbours in a class of interchangeable brokers generates all its permutations, so nothing else is asked.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from checker.symmetry.exchanges import Exchange, Renaming, brokers, mentions
+from model.language import expressions as e
+from model.language.domains import Domain, Per, Record, Sequence_, Value
+from model.language.expressions import Expression, and_, not_
+from model.language.system import Transition, TransitionSystem
+
+Alike = Callable[[Expression, Expression], bool]
+"""Whether two expressions are equal in every state; False also where that is not known."""
+SAMPLES: Final = 5
+SHOWN: Final = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two expressions that are equal in every state if exchanging two brokers changes nothing in `of`."""
+
+    of: str
+    one: Expression
+    other: Expression
+
+
+class Symmetry:
+    """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well.
+
+    `exchange` makes an `Exchange` of two numbers, of brokers unless it is another one.
+    """
+
+    def __init__(
+        self,
+        system: TransitionSystem,
+        alike: Alike,
+        *,
+        goals: bool = True,
+        exchange: Callable[[int, int], Exchange] = Exchange,
+    ) -> None:
+        self.system, self.alike, self.goals, self.exchange = system, alike, goals, exchange
+        self.brokers = brokers(system)
+        self._known: dict[tuple[int, int], tuple[str, ...]] = {}
+
+    def classes(self) -> list[list[int]]:
+        """Classes of interchangeable brokers, each ascending, those of one broker left out."""
+        found: list[list[int]] = []
+        for broker in range(self.brokers):
+            mine = next((c for c in found if not self.differences(c[-1], broker)), None)
+            if mine is None:
+                found.append([broker])
+            else:
+                mine.append(broker)
+        return [c for c in found if len(c) > 1]
+
+    def differences(self, a: int, b: int) -> tuple[str, ...]:
+        """What tells two brokers apart: some of it where there is anything, nothing where they are interchangeable."""
+        if (a, b) not in self._known:
+            self._known[a, b] = self._differences(a, b)
+        return self._known[a, b]
+
+    def _differences(self, a: int, b: int) -> tuple[str, ...]:
+        exchange, initial = self.exchange(a, b), set(self.system.initial)
+        partners, alone = _partners(self.system, exchange)
+        moved = {exchange.leaves(self.system, state) for state in initial}
+        found = ["the initial states"] if moved != initial else []
+        pairs = [p for p in self._pairs(exchange, partners) if p.one is not p.other]
+        found += [*alone, *_different_somewhere(self.system, pairs)]
+        if not found:
+            found = [next((p.of for p in pairs if not self.alike(p.one, p.other)), "")]
+        return tuple(dict.fromkeys(x for x in found if x))
+
+    def _pairs(self, exchange: Exchange, partners: dict[int, int]) -> Iterator[Pair]:
+        system = self.system
+        before = [e.leaf(x) for x in system.leaves]
+        moved = Renaming(exchange.state(system, before))
+        asked = [("constraint", system.constraints), ("invariant", system.invariants)]
+        counted = [("goal", system.goals), ("bound", system.bounds)]
+        for kind, predicates in [*asked, *counted]:
+            for p in predicates:
+                yield Pair(f"{kind} {p.name}", p.failure, moved(p.failure))
+                if (kind, predicates) in asked or self.goals:
+                    holds = and_(p.holds, not_(p.failure))
+                    yield Pair(f"{kind} {p.name}", holds, moved(holds))
+        for number, other in partners.items():
+            transition, partner = system.transitions[number], system.transitions[other]
+            name = f"action {transition.label.action}"
+            can = _enabled(transition)
+            yield Pair(name, transition.failure, moved(partner.failure))
+            yield Pair(name, can, moved(_enabled(partner)))
+            after = exchange.state(system, [transition.updates.get(i, x) for i, x in enumerate(before)])
+            for i, (x, old) in enumerate(zip(after, before, strict=True)):
+                y = moved(partner.updates.get(i, old))
+                if x is not y:
+                    yield Pair(name, e.if_(can, x, y), y)
+
+
+def told_apart(symmetry: Symmetry) -> str:
+    """Why no two brokers are interchangeable, in words."""
+    if symmetry.brokers < 2:
+        return "the model has no two brokers"
+    *first, last = _shortened(symmetry.differences(0, 1))
+    by = f"{', '.join(first)} and {last}" if first else last
+    others = "" if symmetry.brokers == 2 else ", and no other two are alike either"
+    return f"brokers 0 and 1 are told apart by {by}{others}"
+
+
+def _shortened(names: tuple[str, ...]) -> list[str]:
+    more = len(names) - SHOWN
+    return [*names[:SHOWN], f"{more} more"] if more > 0 else list(names)
+
+
+def _enabled(transition: Transition) -> Expression:
+    """Whether an instance can be taken and means something."""
+    return and_(transition.guard, not_(transition.failure))
+
+
+def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
+    """For each instance the one with exchanged parameters, and the actions where one has none."""
+    numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
+    found, alone = {}, []
+    for number, transition in enumerate(system.transitions):
+        label = transition.label
+        values = tuple(exchange.value(d, x) for d, (_, x) in zip(label.domains, label.parameters, strict=True))
+        partner = numbers.get((label.action, values))
+        if partner is None or mentions(label) is None:
+            alone.append(f"action {label.action}")
+        else:
+            found[number] = partner
+    return found, alone
+
+
+def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
+    """Whose pairs are different in some states picked at random, always the same ones."""
+    chance, found = random.Random(0), set[str]()
+    for _ in range(SAMPLES):
+        values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))
+        found |= {p.of for p, x, y in zip(pairs, values[::2], values[1::2], strict=True) if x != y}
+    return [name for name in dict.fromkeys(p.of for p in pairs) if name in found]
+
+
+def random_state(system: TransitionSystem, chance: random.Random) -> tuple[int, ...]:
+    """The leaves of a state, at random."""
+    return system.encode(_some(v.domain, chance) for v in system.variables)
+
+
+def _some(domain: Domain, chance: random.Random) -> Value:
+    """A value of a domain, at random."""
+    match domain:
+        case Record():
+            return tuple(_some(d, chance) for d in domain.domains)
+        case Per():
+            return tuple(_some(domain.element, chance) for _ in range(domain.count))
+        case Sequence_():
+            return tuple(_some(domain.element, chance) for _ in range(chance.randint(0, domain.capacity)))
+        case _:
+            return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars()]))

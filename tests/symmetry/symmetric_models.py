@@ -1,0 +1,42 @@
+"""Random models that treat most brokers alike: constants name no broker but the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.agreement.random_models import BROKER, Author, Code, Shape
+
+
+class FairAuthor(Author):
+    """Draws a model that has at least two brokers, and at most the first of them named.
+
+    Without a broker in scope a constant has to name one: then the others are left interchangeable, if there are two.
+    """
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        super().__init__(draw)
+        self.brokers = self.pick([2, 3, 3, 4])
+
+    def constant(self, shape: Shape) -> Code:
+        match shape.kind:
+            case "broker":
+                held = [name for name, s in self.scope if s == BROKER]
+                return Code(self.pick(held) if held else "self.broker(0)", True)
+            case "set":
+                return Code(self.pick(["set()", "set(self.brokers)"]), True)
+        return super().constant(shape)
+
+    def value(self, shape: Shape, depth: int, only_plain: bool = False) -> Code:
+        if shape.kind == "per" and shape.parts[0][1] == BROKER:
+            element = super().value(shape.parts[1][1], depth - 1, only_plain)
+            return self.listed([element] * self.brokers)
+        return super().value(shape, depth, only_plain)
+
+
+@st.composite
+def fair_models(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
+    """The text of a model, its class named `Random`."""
+    return FairAuthor(draw).text()

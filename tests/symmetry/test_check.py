@@ -1,0 +1,174 @@
+"""`check --symmetry`: what it reports, what it refuses, and that verdicts and traces are those of the full search."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.engines.symbolic import solving
+from checker.engines.symbolic.symmetry import symmetry
+from checker.exploration import Limits
+from checker.results import Result
+from checker.scenarios.scenario import Scenario, read
+from model.language import UnknownName
+from model.language.tracing import trace
+from tests.cli.running import run
+from tests.cli.test_exit_codes import valid
+from tests.symmetry.favoured import Favoured
+
+LIMITS = Limits(seconds=60, memory=3 << 30)
+COUNTS = ("distinct", "generated", "constraint_rejected", "levels", "left", "initial_states", "actions", "symmetry")
+OF_A_RUN = ("orbits", "out_degree", "workers", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second")
+
+
+def said(result: Result) -> str:
+    """Everything but counts and what depends on the run, as bytes."""
+    data = result.to_json()
+    degrees = data.get("out_degree")
+    if degrees is not None:
+        data["degrees"] = degrees["least"], degrees["greatest"]
+    findings = {**result.findings, "deadlock": result.deadlock, "evaluation": result.evaluation}
+    return json.dumps({k: v for k, v in data.items() if k not in (*COUNTS, *OF_A_RUN)}, indent=1) + repr(findings)
+
+
+def assert_same(model: Any, settings: dict[str, Any], **question: Any) -> tuple[Result, Result]:
+    full, reduced = (
+        check(model, settings, limits=LIMITS, symmetry=symmetric, **question) for symmetric in (False, True)
+    )
+    assert said(full) == said(reduced)
+    assert reduced.orbits is not None
+    assert reduced.orbits.states == full.levels
+    assert full.orbits is None
+    return full, reduced
+
+
+VOTE_FOR_ANYBODY = {"replicas": 3, "max_leader_epoch": 2, "timeouts": 2, "first_record": False, "vote": "any"}
+QUESTIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "published, three brokers": ("truncate-to-hw", {}, {}),
+    "published, one trace each": ("kip-101", {"max_records": 1}, {"keep_going": True, "workers": 1}),
+    "published, everything": ("kip-279", {"log_size": 1, "max_records": 1}, {"keep_going": True, "deadlock": True}),
+    "two brokers": ("kip-101", {"replicas": 2}, {"invariants": ("weak-isr",)}),
+    "a fixed leader": ("async-isr", {}, {"deadlock": True}),
+    "a design": ("majority", VOTE_FOR_ANYBODY, {"invariants": ("elected-leader-has-what-is-committed",)}),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_verdicts_and_traces_are_those_of_the_full_search(name: str) -> None:
+    model, settings, question = QUESTIONS[name]
+    assert_same(model, settings, **question)
+
+
+FOLDERS = sorted(p.parent for p in Path(__file__).parents[2].glob("counterexamples/*/scenario.toml"))
+
+
+def of_three(folder: Path) -> Scenario | None:
+    """A scenario about three brokers or more."""
+    scenario = read(folder)
+    return scenario if scenario.settings.get("replicas", 3 if "kip" in scenario.model else 2) >= 3 else None
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if of_three(f)], ids=lambda f: f.name)
+def test_scenarios_of_three_brokers_end_as_without_symmetry(folder: Path) -> None:
+    scenario = read(folder)
+    question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}
+    try:
+        assert_same(scenario.specification(), dict(scenario.settings), **question)
+    except UnknownName as error:
+        assert "symmetry does not apply" in str(error)
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_tells_all_brokers_apart_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    outcome = run("check", "v3", "--symmetry", "--json", path)
+    words = "symmetry does not apply: brokers 0 and 1 are told apart by the initial states; check without it"
+    assert (outcome.code, outcome.out, outcome.err) == (150, "", f"isrcheck: {words}\n")
+    assert valid(path)["reason"] == words
+
+
+PARTS = {
+    "action": "action step",
+    "constraint": "constraint near",
+    "invariant": "invariant not-all-far",
+    "goal": "goal all-began",
+    "bound": "bound steps",
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_tells_brokers_apart_is_named(part: str) -> None:
+    with pytest.raises(UnknownName) as refusal:
+        check(Favoured(replicas=2, favouring=part), symmetry=True)
+    words = f"symmetry does not apply: brokers 0 and 1 are told apart by {PARTS[part]}; check without it"
+    assert str(refusal.value) == words
+
+
+def test_only_invariants_that_are_checked_have_to_be_fair() -> None:
+    model = Favoured(favouring="invariant")
+    assert check(model, symmetry=True, limits=LIMITS).to_json()["orbits"]["interchangeable"] == [[0, 1]]
+    everybody = check(model, invariants=(), symmetry=True, limits=LIMITS)
+    assert everybody.to_json()["orbits"]["interchangeable"] == [[0, 1, 2]]
+
+
+def test_a_model_without_two_brokers_is_refused() -> None:
+    with pytest.raises(UnknownName) as refusal:
+        check("kip-320", {"replicas": 1}, symmetry=True)
+    assert str(refusal.value) == "symmetry does not apply: the model has no two brokers; check without it"
+
+
+@pytest.mark.parametrize("engine", ["reference", "symbolic", "spark"])
+def test_other_engines_have_no_orbits(engine: str) -> None:
+    outcome = run("check", "kip-320", "--symmetry", "--engine", engine)
+    assert outcome.code == 2
+    assert f"--engine {engine} does not count orbits; take --symmetry away" in outcome.err
+    with pytest.raises(UnknownName, match="symmetry goes with engine local"):
+        check("kip-320", symmetry=True, engine=engine)
+
+
+def test_brokers_count_as_different_where_the_solver_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(self: solving.Solver, *assumed: Any) -> bool:
+        raise solving.GaveUp("unknown", "canceled")
+
+    model = Favoured()
+    system = trace(model, model.predicates("invariant"))
+    assert symmetry(system).classes() == [[0, 1, 2]]
+    monkeypatch.setattr(solving.Solver, "satisfiable", unknown)
+    assert symmetry(system).classes() == []
+
+
+# --- what is reported -----------------------------------------------------------------------------------------------
+
+
+def test_all_counts_are_of_orbits_and_say_so(tmp_path: Path) -> None:
+    """By hand: three brokers at 0, 1 or 2 are 27 states and 10 multisets; all at 2 is outside the constraint."""
+    path = tmp_path / "r.json"
+    (tmp_path / "favoured.py").write_text((Path(__file__).parent / "favoured.py").read_text())
+    outcome = run("check", f"{tmp_path}/favoured.py", "--symmetry", "--continue", "--json", path)
+    data = valid(path)
+    assert data["symmetry"] is True
+    assert (data["distinct"], data["levels"]) == (9, [1, 1, 2, 2, 2, 1])
+    assert data["orbits"] == {
+        "interchangeable": [[0, 1, 2]],
+        "permutations": 6,
+        "states": 26,
+        "levels": [1, 3, 6, 7, 6, 3],
+    }
+    # One state of each orbit: as many steps as brokers below 2.
+    assert (data["generated"], data["constraint_rejected"]) == (1 + 3 + 3 + (3 + 2) + (3 + 2) + (2 + 1) + 1, 1)
+    assert "brokers 0, 1, 2: 6 permutations" in outcome.out
+    assert "orbits, of 26 states" in outcome.out
+
+
+def test_limits_and_deadlocks_say_orbits(tmp_path: Path) -> None:
+    outcome = run("check", "kip-320", "--symmetry", "--max-states", "100")
+    assert outcome.code == 152
+    assert "orbits found and not expanded" in outcome.out
+    assert "orbits (" in outcome.out.splitlines()[0]

@@ -1,0 +1,159 @@
+"""Native code finds the least state of each orbit, and its size: compared with exchanges of values, one by one."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.kernel import orbits
+from checker.kernel.layout import Layout
+from checker.kernel.orbits import Exchanging, Orbits, affordable, permutations, walk
+from checker.library import load_model_class
+from checker.symmetry.exchanges import Exchange, brokers
+from checker.symmetry.interchangeable import random_state
+from model.language import Model, action, broker, messages, optional, per, record, sequence, set_of, setting
+from model.language.system import TransitionSystem
+from model.language.tracing import trace
+from tests.agreement.engines import traced
+from tests.agreement.profiles import examples
+from tests.agreement.random_models import load
+from tests.symmetry.orbits import Classes, State, orbit
+from tests.symmetry.symmetric_models import fair_models
+
+
+class Nested(Model):
+    """Brokers wherever a domain can have them."""
+
+    replicas = setting(4, counts=broker, meaning="brokers")
+
+    def variables(self) -> dict[str, Any]:
+        """Sets, sequences and messages, in each other, and what is kept per broker."""
+        pair = record(source=broker, target=optional(broker))
+        return {
+            "queue": sequence(record(from_=broker, asked=set_of(broker), heard=sequence(broker, 2)), 2),
+            "known": per(broker, record(peers=per(broker, set_of(broker)), log=sequence(pair, 2))),
+            "sent": messages(pair),
+            "seen": per(broker, messages(broker)),
+            "one": broker,
+        }
+
+    @action(actor="nobody")
+    def empty(self, s: Any) -> None:
+        """A model has to have an action."""
+        s.queue = []
+
+
+def shipped(name: str, **settings: int) -> TransitionSystem:
+    return trace(load_model_class(name).cls(**settings), {})
+
+
+SYSTEMS: dict[str, tuple[Any, list[Classes]]] = {
+    "kip-320": (lambda: shipped("kip-320", replicas=4, log_size=3), [[[0, 1, 2, 3]], [[0, 3]], [[1, 3], [0, 2]]]),
+    "five replicas": (lambda: shipped("kip-320", replicas=5), [[[0, 1, 2, 3, 4]]]),
+    "async-isr": (lambda: shipped("async-isr"), [[[1, 2]], [[0, 1, 2]]]),
+    "v2": (lambda: shipped("v2", replicas=3), [[[0, 1, 2]]]),
+    "alter-isr": (lambda: shipped("alter-isr", replicas=3), [[[0, 2]]]),
+    "nested": (lambda: trace(Nested(), {}), [[[0, 1, 2, 3]], [[1, 2, 3]], [[0, 2]]]),
+}
+
+
+def assert_exact(system: TransitionSystem, classes: Classes, states: list[State]) -> None:
+    """Representatives, members and sizes of the orbits of some states."""
+    layout = Layout(system.leaves)
+    native, packed = Orbits(system, layout, classes), layout.pack(states)
+    wanted = [orbit(system, state, classes) for state in states]
+    least = [min(map(tuple, layout.pack(sorted(members)).tolist())) for members in wanted]
+    assert [tuple(row) for row in native.representatives(packed).tolist()] == least
+    assert native.weight(packed) == sum(map(len, wanted))
+    for state, members in zip(states[:4], wanted, strict=False):
+        found = [tuple(row) for row in layout.unpack(native.members(layout.pack([state]))).tolist()]
+        assert set(found) == members
+        assert len(found) == len(members)
+
+
+def states_of(system: TransitionSystem, count: int, salt: int = 0) -> list[State]:
+    """Some states at random, and initial ones, which exchanges often keep."""
+    chance = random.Random(salt)
+    return [*(random_state(system, chance) for _ in range(count)), *system.initial[:3]]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_representatives_and_sizes_of_orbits_are_exact(name: str) -> None:
+    make, several = SYSTEMS[name]
+    system = make()
+    for classes in several:
+        assert_exact(system, classes, states_of(system, 9))
+
+
+@examples(60)
+@given(fair_models(), st.integers(0, 1000))
+def test_representatives_and_sizes_of_orbits_of_random_domains_are_exact(source: str, salt: int) -> None:
+    _, system = traced(load(source))
+    everybody = [list(range(brokers(system)))]
+    if len(everybody[0]) > 1:
+        assert_exact(system, everybody, states_of(system, 10, salt))
+
+
+@pytest.mark.parametrize("classes", [[[0, 1]], [[0, 1, 2]], [[0, 2, 3, 4]], [[0, 1, 2, 3, 4]], [[0, 2], [1, 3, 4]]])
+def test_the_walk_makes_every_permutation_once(classes: Classes) -> None:
+    at = list(range(5))
+    seen = [tuple(at)]
+    for a, b in walk(classes):
+        exchange = Exchange(a, b)
+        at = [exchange.number(x) for x in at]
+        seen.append(tuple(at))
+    assert len(set(seen)) == len(seen) == math.prod(math.factorial(len(c)) for c in classes) == permutations(classes)
+
+
+def test_no_more_than_120_permutations_are_tried() -> None:
+    assert affordable([[0, 1, 2, 3, 4]]) == [[0, 1, 2, 3, 4]]
+    assert affordable([[0, 1, 2, 3, 4, 5]]) == [[0, 1, 2, 3, 4]]
+    assert affordable([[0, 1, 2, 3], [4, 5, 6, 7]]) == [[0, 1, 2], [4, 5, 6]]
+
+
+# --- broken on purpose ----------------------------------------------------------------------------------------------
+
+
+def assert_noticed(name: str) -> None:
+    with pytest.raises(AssertionError):
+        test_representatives_and_sizes_of_orbits_are_exact(name)
+
+
+def test_brokers_that_are_left_as_they_are_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Exchanging, "_with_brokers", lambda self, writer, words, number: words[number])
+    assert_noticed("kip-320")
+
+
+def test_pairs_of_bits_that_are_left_out_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = Exchanging._pairs
+
+    def without_last(self: Exchanging, *given: Any) -> Any:
+        found = pairs(self, *given)
+        found.popitem()
+        return found
+
+    monkeypatch.setattr(Exchanging, "_pairs", without_last)
+    assert_noticed("v2")
+
+
+def test_exchanges_behind_the_end_of_a_sequence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = orbits._Field
+    monkeypatch.setattr(orbits, "_Field", lambda leaf, length, offset: fields(leaf, None, 0))
+    assert_noticed("nested")
+
+
+def test_a_permutation_that_is_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = orbits._changes
+    monkeypatch.setattr(orbits, "_changes", lambda count: list(changes(count))[1:])
+    assert_noticed("kip-320")
+
+
+def test_a_wrong_choice_of_the_least_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    less = orbits._less
+    monkeypatch.setattr(orbits, "_less", lambda loop, one, other: less(loop, other, one))
+    assert_noticed("async-isr")

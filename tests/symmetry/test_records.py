@@ -1,0 +1,70 @@
+"""Records are not interchangeable in any model that has them: they are written in order, by the numbers they get."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.engines.symbolic.solving import Watch
+from checker.engines.symbolic.symmetry import Alike
+from checker.exploration import Limits
+from checker.library import load_model_class
+from checker.symmetry import interchangeable
+from checker.symmetry.exchanges import Exchange, Nodes
+from checker.symmetry.interchangeable import Symmetry
+from model.language import expressions as e
+from model.language.domains import Broker, BrokerSet, Domain, Number, Per, Record, Value
+from model.language.tracing import trace
+
+
+class ExchangeOfRecords(Exchange):
+    """Exchanges two records: wherever a record has an `id`, and in what is kept per record."""
+
+    records = 0
+
+    def value(self, domain: Domain, value: Value) -> Value:
+        if isinstance(domain, Record) and "id" in domain.names:
+            return tuple(self.number(x) if n == "id" else x for n, x in zip(domain.names, value, strict=True))
+        return value if isinstance(domain, Broker | BrokerSet) else super().value(domain, value)
+
+    def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
+        if isinstance(domain, Record) and "id" in domain.names:
+            at = sum(d.width for d in domain.domains[: domain.names.index("id")])
+            return [self._id(x) if i == at else x for i, x in enumerate(nodes)]
+        return nodes if isinstance(domain, Broker | BrokerSet) else super().nodes(domain, nodes)
+
+    def _id(self, node: e.Expression) -> e.Expression:
+        result = node
+        for old, new in self.of.items():
+            result = e.if_(e.eq(node, e.constant("number", old)), e.constant("number", new), result)
+        return result
+
+    def _positions(self, domain: Per) -> list[int]:
+        if domain.index == Number(0, self.records - 1):
+            return [domain.positions[self.number(i)] for i in domain.positions]
+        return list(range(domain.count))
+
+
+PUBLISHED = ("truncate-to-hw", "kip-101", "kip-279", "kip-320", "kip-320-first-try")
+DESIGNS = ("alter-isr", "majority", "primary-backup", "v2", "v3")
+
+
+def differences(name: str) -> list[tuple[str, ...]]:
+    """What tells neighbouring records apart, of three."""
+    loaded = load_model_class(name)
+    wanted = {"max_records": 3, "log_size": 2, "first_record": False}
+    system = trace(loaded.cls(**{n: x for n, x in wanted.items() if n in loaded.cls.declared_settings()}), {})
+    records = Symmetry(system, Alike(system, Watch(Limits())), exchange=ExchangeOfRecords)
+    return [records.differences(a, b) for a, b in ((0, 1), (1, 2))]
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, *DESIGNS])
+def test_no_two_records_are_interchangeable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExchangeOfRecords, "records", 3)
+    assert all(differences(name))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_only_writing_tells_records_apart(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExchangeOfRecords, "records", 3)
+    monkeypatch.setattr(interchangeable, "SAMPLES", 40)
+    assert differences(name) == [("action leader-write",)] * 2
