@@ -28,6 +28,10 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
 """What a comparison becomes: `<` loses its strictness, `<=` allows one more, `==` allows one side."""
 
 
+BY_PYTHON: Final = frozenset({"test", "ifs", "decorator_list", "args", "returns", "annotation"})
+"""Fields of a syntax tree that no state decides."""
+
+
 @dataclass(frozen=True)
 class Edit:
     """A change of the node of type `node` at a place of a file; `change` says into what, `text` is its source.

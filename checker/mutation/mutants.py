@@ -20,7 +20,6 @@ from model.language.model import kebab
 from model.language.system import Transition
 from model.language.tracing import instances_of
 
-
 Touched = Literal["guard", "update"]
 
 

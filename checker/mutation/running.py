@@ -35,7 +35,7 @@ class Question:
     settings: dict[str, Any]
     invariants: tuple[str, ...] | None
     actions: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     only: int | None = None
     """The number of the one mutant that is asked for."""
@@ -68,25 +68,10 @@ class Verdict:
     shown: str = field(default="", repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        edit = {
-            "file": repository_path(self.edit.file),
-            "line": self.edit.line,
-            "column": self.edit.column,
-            "kind": self.edit.kind,
-        }
-        names = (
-            "number",
-            "action",
-            "touches",
-            "outcome",
-            "difference",
-            "length",
-            "step",
-            "by",
-            "distinct",
-            "extra",
-            "reason",
-        )
+        e = self.edit
+        edit = {"file": repository_path(e.file), "line": e.line, "column": e.column, "kind": e.kind}
+        found = ("outcome", "difference", "length", "step", "by", "distinct", "extra", "reason")
+        names = ("number", "action", "touches", *found)
         words = {"text": self.edit.text, "change": self.edit.words, "killed_by": list(self.killed_by)}
         return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
 

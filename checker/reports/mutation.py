@@ -48,10 +48,9 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
 
 def _rows(found: Mutation, ink: Ink) -> list[str]:
     rows = [("", "outcome", "by", "action", "of its", "line", "change")]
-    rows += [
-        (str(v.number), v.outcome, how(v), v.action, v.touches, v.edit.where, shortened(v.edit.words))
-        for v in found.verdicts
-    ]
+    for v in found.verdicts:
+        change = shortened(v.edit.words)
+        rows.append((str(v.number), v.outcome, how(v), v.action, v.touches, v.edit.where, change))
     return columns(rows, right=(0,))
 
 
