@@ -83,7 +83,12 @@ def candidates(function: FunctionType) -> list[Edit]:
     meanings = _meanings(definition)
     found = dict.fromkeys(_candidates(definition, code.co_filename))
     named = (replace(x, text=meanings[x.text]) if x.text in meanings else x for x in found)
-    return sorted(named, key=lambda x: (x.line, x.column, -x.end_line, -x.end_column, x.change))
+    return sorted(named, key=_order)
+
+
+def _order(edit: Edit) -> tuple[Any, ...]:
+    """By place, what is taken away before what is weakened: where both come to the same, the first is told."""
+    return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
 def _meanings(definition: ast.FunctionDef) -> dict[str, str]:
