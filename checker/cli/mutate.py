@@ -12,7 +12,7 @@ from checker.cli.output import STDOUT, require_writable, write_json
 from model.language.errors import UnknownName
 
 if TYPE_CHECKING:
-    from checker.mutation.running import Mutation, Question
+    from checker.mutation.running import Mutation
 
 
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
@@ -57,11 +57,11 @@ def command(
         loaded.chosen(invariants or None)
         chosen_actions(loaded.cls(**values), actions)
     limits = Limits(max_states, max_seconds, max_memory)
-    question = Question(model, values, invariants or None, actions, limits, workers, show)
-    found = mutation(question, lambda line: _tell(line, quiet))
+    question = Question(model, values, invariants or None, actions, limits, workers)
+    found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)
-    click.echo(_text(question, found, quiet), nl=False, err=json_path == STDOUT)
+    click.echo(_text(found, show, quiet), nl=False, err=json_path == STDOUT)
     if json_path is not None:
         write_json(json_path, found.to_json())
     raise click.exceptions.Exit(found.exit_code)
@@ -77,10 +77,10 @@ def _require_number(found: Mutation, number: int) -> None:
         raise UnknownName(f"there is no mutant {number}; isrcheck mutate without --show lists them")
 
 
-def _text(question: Question, found: Mutation, quiet: bool) -> str:
+def _text(found: Mutation, show: int | None, quiet: bool) -> str:
     from checker.reports.mutation import headline, mutation_text
 
     if quiet:
         return headline(found) + "\n"
-    shown = next((v.shown for v in found.verdicts if v.number == question.only), "")
+    shown = next((v.shown for v in found.verdicts if v.number == show), "")
     return mutation_text(found) + (f"\n{shown}\n" if shown else "")

@@ -25,6 +25,8 @@ from model.language.tracing import trace
 Outcome = Literal["killed", "survived", "equivalent", "evaluation error", "not finished"]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("killed", "survived", "equivalent", "evaluation error", "not finished")
 Tell = Callable[[str], None]
+Wanted = Callable[[int, Mutant], bool]
+"""Whether a mutant is asked for, by its number and what it is."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,6 @@ class Question:
     actions: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
-    only: int | None = None
-    """The number of the one mutant that is asked for."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,9 @@ class Mutation:
         }
 
 
-def mutation(question: Question, tell: Tell = lambda line: None) -> Mutation:
+def mutation(
+    question: Question, tell: Tell = lambda line: None, wanted: Wanted = lambda number, mutant: True
+) -> Mutation:
     """Checks the model, then each of its mutants within the limits; the model must hold, or nothing is said of them."""
     loaded = load_model_class(question.model)
     own = _checked(question, loaded)
@@ -132,7 +134,8 @@ def mutation(question: Question, tell: Tell = lambda line: None) -> Mutation:
         return Mutation(question, own, (), 0, 0, why)
     mutants = [m for f in families for m in f.mutants]
     kept = [(m, d) for m, d in zip(mutants, compared, strict=True) if m.edit.kind == "dropped" or not d.forbids]
-    verdicts = tuple(_verdicts(question, own, kept, tell))
+    asked = [(i, m, d) for i, (m, d) in enumerate(kept, 1) if wanted(i, m)]
+    verdicts = tuple(_verdicts(question, own, asked, tell))
     return Mutation(question, own, verdicts, len(mutants) - len(kept), sum(f.senseless for f in families))
 
 
@@ -144,16 +147,13 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 
 def _verdicts(
-    question: Question, own: Result, kept: Sequence[tuple[Mutant, Difference]], tell: Tell
+    question: Question, own: Result, mutants: Sequence[tuple[int, Mutant, Difference]], tell: Tell
 ) -> Iterator[Verdict]:
     asked = [
-        (question, own.distinct, Verdict(i, m.action, m.touches, m.edit, "equivalent", d.level))
-        for i, (m, d) in enumerate(kept, 1)
-        if question.only in (None, i)
+        (question, own.distinct, Verdict(i, m.action, m.touches, m.edit, "equivalent", d.level)) for i, m, d in mutants
     ]
-    answers = in_order(
-        _answered, [x for x in asked if x[2].difference is not None], question.workers or _cores(), _ended
-    )
+    differing = [x for x in asked if x[2].difference is not None]
+    answers = in_order(_answered, differing, question.workers or _cores(), _ended)
     for _, _, unanswered in asked:
         verdict = unanswered if unanswered.difference is None else next(answers)
         tell(f"{verdict.number} of {len(asked)}: {verdict.outcome}: {verdict.action} {verdict.edit.where}")
