@@ -19,7 +19,7 @@ ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 def junit(cases: Sequence[Case], properties: dict[str, str], name: str = "isrcheck") -> str:
     """Test cases as one test suite for each model; `properties` say what was checked (settings, engine)."""
-    root = Element("testsuites", _counts(cases, name))
+    root = Element("testsuites", {key: value for key, value in _counts(cases, name).items() if key != "skipped"})
     for suite in dict.fromkeys(case.suite for case in cases):
         mine = [case for case in cases if case.suite == suite]
         node = SubElement(root, "testsuite", _counts(mine, f"{name}.{suite}"))
@@ -51,14 +51,12 @@ def _testcase(suite: Element, case: Case, classname: str) -> None:
         "testcase",
         {"name": clean(case.name), "classname": clean(classname), "time": _seconds(case.seconds)},
     )
-    if case.location is not None:
-        node.set("file", clean(case.location.file))
-        node.set("line", str(case.location.line))
     if case.outcome in ELEMENTS:
         inner = SubElement(node, ELEMENTS[case.outcome], {"message": clean(case.message)})
         if case.outcome != "skipped":
             inner.set("type", "violation" if case.outcome == "failed" else "incomplete")
-            inner.text = clean(case.text or case.message)
+            place = f"{case.location.file}:{case.location.line}\n" if case.location is not None else ""
+            inner.text = clean(f"{place}{case.text or case.message}")
 
 
 def clean(text: str) -> str:

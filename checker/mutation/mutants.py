@@ -55,7 +55,9 @@ def family(model: Model, action: str) -> Family:
         own = tuple(instances_of(model, action))
     found: dict[Any, Mutant] = {}
     senseless = 0
-    for edit in [e for f in _functions(type(model)) if f.__code__ in called for e in candidates(f)]:
+    edits = [e for f in _functions(type(model)) if f.__code__ in called for e in candidates(f)]
+    # What is taken away first: where something weaker comes to the same, it is told as taken away.
+    for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
             instances = tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
             touched: Touched = "guard" if _guards(instances) != _guards(own) else "update"
@@ -64,7 +66,7 @@ def family(model: Model, action: str) -> Family:
             continue
         found.setdefault(_identity(instances), Mutant(action, edit, touched, instances))
     found.pop(_identity(own), None)
-    return Family(action, own, tuple(found.values()), senseless)
+    return Family(action, own, tuple(sorted(found.values(), key=lambda m: edits.index(m.edit))), senseless)
 
 
 def mutated(cls: type[Model], action: str, edit: Edit) -> type[Model]:
