@@ -64,7 +64,8 @@ def pytest_runtest_makereport(
     result: Any = getattr(call.excinfo.value, "result", None) if call.excinfo is not None else None
     if hasattr(result, "findings"):
         violated = {name: f.trace.length for name, f in result.findings.items() if f.trace is not None}
-        report.user_properties.append(("isrcheck.model", result.model))
-        report.user_properties.append(("isrcheck.verdict", result.verdict))
-        report.user_properties += [(f"isrcheck.length.{name}", length) for name, length in sorted(violated.items())]
+        found = [("isrcheck.model", result.model), ("isrcheck.verdict", result.verdict)]
+        found += [(f"isrcheck.length.{name}", str(length)) for name, length in sorted(violated.items())]
+        report.user_properties += found
+        item.user_properties += found  # --junit-xml takes those of the teardown's report, which come from here
     return report

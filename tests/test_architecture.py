@@ -21,6 +21,7 @@ HOMES = {
     "pyarrow": ("checker/engines/spark", "checker/datasets"),
     "z3": ("checker/engines/symbolic", "checker/proofs"),
     "cvc5": ("checker/proofs",),
+    "networkx": ("checker/graphs",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
 }
