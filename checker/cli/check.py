@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from checker.cli.ci import Reports, ci_options, mermaid_option
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import Failure, failure_of, os_words
 from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
@@ -46,6 +48,7 @@ class Question:
     fail_on_vacuity: bool
     quiet: bool
     cluster: Cluster | None
+    reports: Reports
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -61,6 +64,8 @@ class Question:
 @click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@mermaid_option
+@ci_options
 @click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
 )
@@ -84,19 +89,21 @@ def command(**options: Any) -> None:
     With --scenario the scenario says what is checked; -s changes its settings.
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
-    question = Question(**options, cluster=cluster_of(options["engine"], spark))
+    reports = Reports.taken(options)
+    question = Question(**options, cluster=cluster_of(options["engine"], spark), reports=reports)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
     _require_fitting_options(question)
-    if question.json is not None and question.json == question.itf:
-        raise click.UsageError("--json and --itf name the same file")
+    reports.require_apart({"--json": question.json, "--itf": question.itf})
     scenario = None
     try:
         scenario = _scenario(question)
         result = _answer(question, scenario)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
+        if failure is not None:
+            reports.write_failure(question.model or question.scenario or "", question.settings, failure)
         if failure is not None and question.json is not None:
             _write_failure(question, failure)
         raise
@@ -145,9 +152,11 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     """Looks for mistakes in the question first, then searches."""
     require_writable(question.json)
     require_writable(question.itf)
+    question.reports.require_writable()
     from checker.library import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
+    question.reports.loaded = loaded
     settings = settings_of(loaded.cls, loaded.name, question.settings)
     invariants = question.invariants or None
     if scenario is not None:
@@ -185,7 +194,7 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
     from checker.reports.layout import Ink
     from checker.reports.text import report, verdict_line
 
-    to_stderr = STDOUT in (question.json, question.itf)
+    to_stderr = STDOUT in (question.json, question.itf) or question.reports.to_stdout
     ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
     text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
     if scenario is not None:
@@ -207,14 +216,14 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
 
 
 def _write_files(question: Question, result: Result) -> Failure | None:
-    """Writes ITF, then JSON, which says so where the ITF failed; the last failure."""
+    """Writes ITF and reports, then JSON, which says so where one of them failed; the last failure."""
     failure = None
-    try:
-        if question.itf is not None:
-            _write_itf(question.itf, result)
-    except Failure as unwritten:
-        failure = unwritten
-        _note_failure(result, unwritten.message)
+    for write in (partial(_write_itf, question.itf), question.reports.write):
+        try:
+            write(result)
+        except Failure as unwritten:
+            failure = unwritten
+            _note_failure(result, unwritten.message)
     if question.json is not None:
         write_json(question.json, result.to_json())
     return failure
@@ -226,7 +235,9 @@ def _note_failure(result: Result, message: str) -> None:
     result.reason = message if result.reason is None else f"{result.reason}; {message}"
 
 
-def _write_itf(path: str, result: Result) -> None:
+def _write_itf(path: str | None, result: Result) -> None:
+    if path is None:
+        return
     from checker.traces.itf import itf_of
 
     data = itf_of(result)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from checker.cli.ci import Reports, ci_options
 from checker.cli.failures import Failure, failure_of
 from checker.cli.options import seconds_of
 from checker.cli.output import STDOUT, require_writable, write_json
@@ -56,6 +57,7 @@ class Regression:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@ci_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a scenario up after so many states.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give a scenario up after so many seconds.")
@@ -66,12 +68,17 @@ def command(
     workers: int | None,
     max_states: int | None,
     max_seconds: float | None,
+    **options: Any,
 ) -> None:
     """Derives the scenarios of PATH again (by default those in ./counterexamples) and compares every byte.
 
     Exit codes: 0 all as recorded and as expected, 10 a difference, else that of what could not run (75, 150, 152).
     """
+    reports = Reports.taken(options)
+    reports.require_apart({"--json": json_path})
     require_writable(json_path)
+    reports.require_writable()
+    to_stderr = json_path == STDOUT or reports.to_stdout
     from checker.exploration import Limits
     from checker.scenarios.collection import folders
 
@@ -81,15 +88,16 @@ def command(
         limits = Limits(max_states, max_seconds)
         for outcome in _regressions(folders(paths), limits, workers or _cores(), update):
             outcomes.append(outcome)
-            click.echo("\n".join(_text(outcome)), err=json_path == STDOUT)
+            click.echo("\n".join(_text(outcome)), err=to_stderr)
             if outcome.code == Exit.INTERRUPTED:
                 raise KeyboardInterrupt
-        click.echo(_total(outcomes), err=json_path == STDOUT)
+        click.echo(_total(outcomes), err=to_stderr)
     except (Exception, KeyboardInterrupt) as error:
         failure = failure_of(error)
         if failure is None or isinstance(error, BrokenPipeError):
             raise
     code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
+    _write_reports(reports, outcomes, code, failure)
     if json_path is not None:
         reason, scenarios = failure and failure.message, [outcome.to_json() for outcome in outcomes]
         write_json(json_path, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
@@ -190,6 +198,26 @@ def _rewrite(folder: Path, old: dict[str, bytes], files: dict[str, str]) -> Iter
 def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
     outcome.reason, outcome.code = reason, code
     return outcome
+
+
+def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
+    """What continuous integration reads; a scenario is a test case, at its own file."""
+    from checker.ci.cases import Case, Location, Outcome, unfinished
+    from checker.reports.source import repository_path
+    from checker.scenarios.scenario import FILE
+
+    words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
+    cases = []
+    for outcome in outcomes:
+        first, *rest = _text(outcome)
+        place = Location(repository_path(str(Path(outcome.folder) / FILE)), 1, 1)
+        message = " ".join([" ".join(first.split()), *rest[:1]])
+        rule = "The scenario is as recorded and as expected."
+        status = words.get(outcome.status, "passed")
+        cases.append(Case("scenarios", outcome.name, status, message, rule, "\n".join([first, *rest]), place))
+    if failure is not None:
+        cases.append(unfinished("scenarios", failure.message, failure.code))
+    reports.write_cases(cases, code, {}, "isrcheck regress", _total(outcomes))
 
 
 # --- telling --------------------------------------------------------------------------------------------------------

@@ -156,6 +156,11 @@ def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> Trans
     )
 
 
+def instances_of(model: Model, action: str) -> list[Transition]:
+    """Every instance of one action at the model's settings, be it possible anywhere or not."""
+    return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
+
+
 class _Sheet:
     """Traces the methods of one model, each on a fresh symbolic state."""
 

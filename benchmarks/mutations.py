@@ -1,0 +1,120 @@
+"""The tables of docs/mutation.md: `python benchmarks/mutations.py [NAME]...` prints them as Markdown.
+
+Each is one run of `isrcheck mutate`, about a quarter of an hour for v3. With --json FOLDER the whole outcomes are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from checker.exploration import Limits
+from checker.library import load_model_class
+from checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
+from checker.reports.mutation import how
+from checker.scenarios.scenario import read
+
+ROOT = Path(__file__).parent.parent
+SCENARIOS = {
+    "kip-101": "truncate-to-hw-fixed-by-kip-101",
+    "kip-279": "kip-101-fixed-by-kip-279",
+    "kip-320": "kip-279-fixed-by-kip-320",
+    "v3": "v3-with-later-fixes",
+}
+"""What is mutated: the model, settings and invariants of a scenario in which everything holds."""
+FIXES = (
+    ("KIP-320, fetches", "v3-stale-fetch-counts-fixed-by-kip-320", "fetch", "same_epoch ="),
+    ("KIP-320, truncations", "v3-kip-320-with-truncation-fencing", "truncate", "same_epoch ="),
+    ("KAFKA-7128", "v3-no-epoch-start-guard-fixed-by-kafka-7128", "expand-isr", "end >= replica.epoch_start"),
+    (
+        "conditional ISR writes",
+        "v3-one-epoch-two-leaders-fixed-by-conditional-writes",
+        "*-isr",
+        "state.version == replica.version",
+    ),
+    ("conditional ISR writes", "v3-two-leaders-and-conditional-writes", "*-isr", "state.version == replica.version"),
+    ("conditional controller writes", "v3-controller-writes-conditionally", "on-broker-change*", "known.version"),
+    ("KAFKA-6082", "v3-two-controllers-one-epoch-fixed-by-kafka-6082", "on-broker-change*", "s.controller == c"),
+    ("KAFKA-6082", "v3-deposed-controller-writes-fixed-by-kafka-6082", "on-broker-change*", "s.controller == c"),
+    ("commands by leader epoch", "v3-stale-controller-command-fixed-by-kafka-1188", "become-*", "request.epoch >"),
+    ("KAFKA-1188", "v3-stale-controller-command-fixed-by-kafka-1188", "become-*", "self.is_current("),
+    ("KIP-380, no bounce unseen", "v3-unnoticed-bounce-waits-fixed-by-kip-380", "on-broker-startup", "self.acting("),
+    ("KIP-380, no bounce unseen", "v3-unnoticed-lossy-bounce-fixed-by-kip-380", "on-broker-startup", "self.acting("),
+    ("KIP-380, nothing sent before", "v3-bounce-and-stale-command-fixed-by-kip-380", "*", "s.channel[c][b] = []"),
+    ("KIP-380, nothing sent before", "v3-stop-meant-for-a-former-life-fixed-by-kip-380", "*", "s.channel[c][b] = []"),
+    ("KIP-516, commands", "v3-topic-recreated-fixed-by-kip-516", "*-by-command", "request.incarnation =="),
+    ("KIP-516, fetches", "v3-topic-recreated-fixed-by-kip-516", "fetch", "s.incarnation[p][leader] =="),
+    ("KIP-516, StopReplica", "v3-late-stop-after-a-recreation-fixed-by-kip-516", "stop-replica", "is_of_this_topic("),
+    ("KIP-570", "v3-late-stop-after-a-reassignment-fixed-by-kip-570", "stop-replica", "request.epoch"),
+    ("KAFKA-15665", "v3-reassignment-completes-early-fixed-by-kafka-15665", "*", "caught_up("),
+    ("KAFKA-7786", "v3-late-truncation-answer-fixed-by-kafka-7786", "truncate", "reply.asked_in == replica.epoch"),
+    ("leader from the ISR", "v3-reassignment-takes-a-member-of-the-isr", "move-*", "state.isr.has(leader)"),
+    ("min.insync.replicas", "v3-min-isr-of-two", "produce", "takes_writes("),
+    ("clean elections", "v3-unclean-election-forbidden", "on-broker-change", "possible"),
+    ("controller epoch of INIT", "v3-stale-init-fixed-by-the-controller-epoch", "*", "self.is_current("),
+)
+"""Fixes of v3 that are a guard or an update: the scenario in which it holds, actions, and what the line says."""
+NAMES = (*SCENARIOS, "fixes")
+LIMITS = Limits(seconds=120, memory=3 << 30)
+
+
+def run(folder: str, workers: int | None, actions: str = "*", text: str = "") -> Mutation:
+    """The mutants in the settings of a scenario: all, or those of some actions and lines."""
+    scenario = read(ROOT / "counterexamples" / folder)
+    names = tuple(fnmatch.filter(load_model_class(scenario.model).cls.actions(), actions))
+    question = Question(scenario.model, scenario.settings, scenario.invariants, names, LIMITS, workers)
+    return mutation(question, wanted=lambda _, m: not text or (m.edit.kind != "weakened" and text in m.edit.text))
+
+
+def fixes(workers: int | None) -> Iterator[str]:
+    yield "| fix | outcome | by | action | line | change |"
+    yield "|---|---|---|---|---|---|"
+    for fix, folder, actions, text in FIXES:
+        found = run(folder, workers, actions, text)
+        for verdict in found.verdicts:
+            yield f"| [{fix}](../counterexamples/{folder}) {row(verdict)}"
+        if not found.verdicts:
+            yield f"| [{fix}](../counterexamples/{folder}) | no such line: {found.own.verdict} {found.reason} | | | | |"
+    yield ""
+
+
+def table(name: str, found: Mutation) -> Iterator[str]:
+    counts = ", ".join(f"{found.count(outcome)} {outcome}" for outcome in OUTCOMES if found.count(outcome))
+    yield f"### {name}\n"
+    yield f"Scenario `{SCENARIOS[name]}`, {found.own.distinct:,} states, {len(found.verdicts)} mutants: {counts}.\n"
+    yield "| outcome | by | action | line | change |"
+    yield "|---|---|---|---|---|"
+    for verdict in found.verdicts:
+        if verdict.edit.kind == "removed" and verdict.touches == "guard":
+            yield row(verdict)
+    yield ""
+
+
+def row(verdict: Verdict) -> str:
+    words = verdict.edit.words.replace("|", "\\|")
+    by = f" at `{verdict.by}`" if verdict.by else ""
+    return f"| {verdict.outcome} | {how(verdict)}{by} | {verdict.action} | {verdict.edit.where} | `{words}` |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; all by default")
+    parser.add_argument("--json", type=Path, help="keep the whole outcomes in this folder")
+    parser.add_argument("--workers", type=int)
+    given = parser.parse_args()
+    for name in given.names or NAMES:
+        if name == "fixes":
+            for line in fixes(given.workers):
+                print(line, flush=True)
+            continue
+        found = run(SCENARIOS[name], given.workers)
+        if given.json is not None:
+            (given.json / f"{name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n")
+        print("\n".join(table(name, found)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Verdicts as test cases: one for each invariant of a check, or for each scenario, and the lines concerned."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from checker.library import LoadedModel
+from checker.reports.counterexample import evaluation_text, violations_text
+from checker.reports.layout import plural
+from checker.reports.source import repository_path
+from checker.reports.values import label_text
+from checker.results import Exit, Finding, Result, Trace
+
+Outcome = Literal["passed", "failed", "error", "skipped"]
+"""`failed` is a violation or a difference, `error` what could not be found out, `skipped` what another failure hid."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """Lines of a file, counted from 1, with what happens there; the file is relative to its repository."""
+
+    file: str
+    line: int
+    end_line: int
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A verdict: `message` is it in one line, `text` in full, `rule` what should hold, in a sentence.
+
+    `location` is the line to show (of a violation: the action that ends the trace), `path` the actions of the trace,
+    one after the other, `about` the source of what is false.
+    """
+
+    suite: str
+    name: str
+    outcome: Outcome
+    message: str
+    rule: str = ""
+    text: str = ""
+    location: Location | None = None
+    path: tuple[Location, ...] = ()
+    about: Location | None = None
+    trace: Trace | None = field(default=None, repr=False)
+    seconds: float = 0.0
+
+
+def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
+    """The verdicts of a check: every invariant, deadlock and evaluation where they were looked at, and vacuity."""
+    maker = _Maker(result, loaded)
+    found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
+    if result.deadlock is not None:
+        found.append(maker.finding("no-deadlock", result.deadlock, None))
+    found += maker.rest()
+    return found
+
+
+@dataclass(frozen=True)
+class _Maker:
+    result: Result
+    loaded: LoadedModel
+
+    def finding(self, name: str, finding: Finding, predicate: Callable[..., Any] | None) -> Case:
+        about = None if predicate is None else location_of(predicate, finding.sentence)
+        if finding.trace is not None:
+            path = tuple(self._path(finding.trace))
+            return Case(
+                self._suite,
+                name,
+                "failed",
+                f"{name} is false after {plural(finding.trace.length - 1, 'step')}: {finding.sentence}",
+                finding.sentence,
+                "\n".join(violations_text([(name, finding)])),
+                path[-1] if path else about,
+                path,
+                about,
+                finding.trace,
+            )
+        outcome, message = self._open(finding)
+        return Case(self._suite, name, outcome, message, finding.sentence, about=about, location=about)
+
+    def _open(self, finding: Finding) -> tuple[Outcome, str]:
+        """What is said of an invariant without a counterexample."""
+        if finding.verdict == "holds":
+            return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
+        so_far = f"not violated to depth {finding.checked_depth}"
+        if self.result.verdict == "violated" and self.result.reason is None:
+            return "skipped", f"{so_far}, where the search stopped at another violation"
+        return "error", f"{so_far}: {self.result.reason or 'the search did not finish'}"
+
+    def _path(self, trace: Trace) -> Iterator[Location]:
+        """The action of each step."""
+        actions = self.loaded.cls.actions()
+        for i, step in enumerate(trace.steps[1:], 2):
+            if step.label is not None:
+                yield location_of(actions[step.label.action], f"state {i}: {label_text(step.label)} by {step.actor}")
+
+    def rest(self) -> Iterator[Case]:
+        failure = self.result.evaluation
+        if failure is not None:
+            path = tuple(self._path(failure.trace))
+            method = None if failure.label is None else self.loaded.cls.actions()[failure.label.action]
+            where = None if method is None else location_of(method, failure.what)
+            text = "\n".join(evaluation_text(failure))
+            message = f"{failure.where}: {failure.what}"
+            rule = "The model has a meaning in every state."
+            yield Case(self._suite, "evaluation", "error", message, rule, text, where, path, trace=failure.trace)
+        if self.result.exit_code == Exit.DIFFERENCE:
+            never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
+            yield Case(self._suite, "vacuity", "failed", f"never seen: {', '.join(never)}", "Everything happens.")
+
+    @property
+    def _suite(self) -> str:
+        return self.result.model
+
+
+def location_of(function: Callable[..., Any], message: str = "") -> Location:
+    """The lines of a function, its decorators included."""
+    code = inspect.unwrap(function).__code__
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except OSError:
+        lines, first = [""], code.co_firstlineno
+    return Location(repository_path(code.co_filename), first, first + len(lines) - 1, message)
+
+
+def unfinished(suite: str, reason: str, code: int) -> Case:
+    """What is said of a check that did not come to a search."""
+    return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")
+
+
+def worst(cases: Sequence[Case]) -> Outcome:
+    """The outcome of several cases together."""
+    found = {case.outcome for case in cases}
+    order: tuple[Outcome, ...] = ("failed", "error", "passed", "skipped")
+    return next((outcome for outcome in order if outcome in found), "passed")

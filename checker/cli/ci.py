@@ -1,0 +1,135 @@
+"""The options of `check` and `regress` for continuous integration, and what they write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from checker.cli.failures import Failure
+from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.ci.cases import Case
+    from checker.library import LoadedModel
+    from checker.results import Result
+
+SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+Command = TypeVar("Command", bound=Callable[..., Any])
+_JUNIT = click.option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML; - is standard output.")
+_SARIF = click.option("--sarif", metavar="FILE", help="Write the verdicts as SARIF; - is standard output.")
+_GITHUB = click.option("--github", is_flag=True, help="Print GitHub's annotations, and add to the step's summary.")
+_MERMAID = click.option(
+    "--mermaid", metavar="FILE", help="Write the shortest counterexample as a sequence diagram; - is standard output."
+)
+
+
+def ci_options(command: Command) -> Command:
+    """`--junit`, `--sarif` and `--github`."""
+    return _JUNIT(_SARIF(_GITHUB(command)))
+
+
+def mermaid_option(command: Command) -> Command:
+    return _MERMAID(command)
+
+
+@dataclass
+class Reports:
+    """Which of these are asked for; `loaded` is the model, once it is known."""
+
+    junit: str | None = None
+    sarif: str | None = None
+    github: bool = False
+    mermaid: str | None = None
+    loaded: LoadedModel | None = field(default=None, repr=False)
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> Reports:
+        """Takes the options that are its own out of those of a command."""
+        return cls(**{name: options.pop(name) for name in ("junit", "sarif", "github", "mermaid") if name in options})
+
+    @property
+    def files(self) -> dict[str, str]:
+        given = {"--junit": self.junit, "--sarif": self.sarif, "--mermaid": self.mermaid}
+        return {name: path for name, path in given.items() if path is not None}
+
+    @property
+    def to_stdout(self) -> bool:
+        return STDOUT in self.files.values()
+
+    def require_apart(self, others: dict[str, str | None]) -> None:
+        """Refuses a file that two options name, and one that cannot be written."""
+        seen: dict[str, str] = {}
+        for name, path in {**others, **self.files}.items():
+            if path is not None and path in seen:
+                raise click.UsageError(f"{seen[path]} and {name} name the same file")
+            if path is not None:
+                seen[path] = name
+
+    def require_writable(self) -> None:
+        for path in self.files.values():
+            require_writable(path)
+
+    def write(self, result: Result) -> None:
+        """Writes what is asked for of a check; `Failure` (153) where something cannot be written."""
+        if self.mermaid is not None:
+            self._write_mermaid(self.mermaid, result)
+        if self.junit is None and self.sarif is None and not self.github:
+            return
+        from checker.ci.cases import cases_of
+        from checker.reports.text import verdict_line
+
+        assert self.loaded is not None
+        title = f"isrcheck: {result.model}"
+        self.write_cases(cases_of(result, self.loaded), result.exit_code, result.settings, title, verdict_line(result))
+
+    def _write_mermaid(self, path: str, result: Result) -> None:
+        from checker.traces.mermaid import mermaid_of
+
+        diagram = mermaid_of(result)
+        if diagram is None:
+            click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
+        else:
+            write_text(path, diagram)
+
+    def write_cases(
+        self, cases: list[Case], exit_code: int, settings: dict[str, Any], title: str, headline: str
+    ) -> None:
+        """Writes test cases in the forms that are asked for."""
+        if self.junit is not None:
+            from checker.ci.junit import junit
+
+            texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in settings.items()}
+            write_text(self.junit, junit(cases, texts))
+        if self.sarif is not None:
+            from checker.ci.sarif import sarif
+
+            write_json(self.sarif, sarif(cases, exit_code, settings))
+        if self.github:
+            self._tell_github(cases, title, headline)
+
+    def _tell_github(self, cases: list[Case], title: str, headline: str) -> None:
+        from checker.ci.github import commands, summary
+
+        for line in commands(cases):
+            click.echo(line, err=self.to_stdout)
+        path = os.environ.get(SUMMARY)
+        if path:
+            try:
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(summary(cases, title, headline))
+            except OSError as error:
+                raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
+
+    def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
+        """What is written of a check that did not come to a search; what cannot be written is not mentioned again."""
+        from checker.ci.cases import unfinished
+
+        with suppress(Failure):
+            case = unfinished(suite, failure.message, failure.code)
+            self.write_cases([case], failure.code, settings, f"isrcheck: {suite}", failure.message)

@@ -1,0 +1,103 @@
+"""`isrcheck graph`: the states of a model and the steps between them, for tools that draw or analyse graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from checker.cli.failures import Failure
+from checker.cli.options import settings_of, settings_option
+from checker.cli.output import STDOUT, require_writable, write_text
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.engines.interpreter import Interpreter
+    from checker.library import LoadedModel
+    from checker.results import Trace
+
+LIMIT: Final = 1000
+
+
+@click.command("graph", short_help="Writes the state graph, or the part around a trace.")
+@click.argument("model")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Mark where just these are false.")
+@click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
+@click.option("--around", metavar="FILE", help="Only the states of a trace (JSON of check, or ITF), and those near it.")
+@click.option("--radius", type=click.IntRange(min=0), metavar="N", help="How many steps off the trace; 1 by default.")
+@click.option(
+    "--max-states", type=click.IntRange(min=1), default=LIMIT, show_default=True, metavar="N", help="At most so many."
+)
+@click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
+def command(
+    model: str,
+    settings: dict[str, str],
+    invariants: tuple[str, ...],
+    form: str,
+    around: str | None,
+    radius: int | None,
+    max_states: int,
+    output: str,
+) -> None:
+    """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
+
+    With --around, the states of a trace and those that can be reached from them in --radius steps; settings are the
+    trace's own where -s does not say otherwise. Exit code 152 if there are more states than --max-states.
+    """
+    if radius is not None and around is None:
+        raise click.UsageError("--radius goes with --around")
+    require_writable(output)
+    from checker.graphs import formats
+    from checker.graphs.states import TooLarge, state_graph
+    from checker.graphs.states import around as part_around
+    from checker.library import blaming, load_model_class
+
+    loaded = load_model_class(model)
+    try:
+        with blaming(loaded.origin):
+            if around is None:
+                interpreter = _interpreter(loaded, settings_of(loaded.cls, loaded.name, settings), invariants)
+                graph = state_graph(interpreter, max_states)
+            else:
+                interpreter, trace = _recorded(loaded, around, settings, invariants)
+                graph = part_around(interpreter, trace, 1 if radius is None else radius, max_states)
+    except TooLarge as error:
+        remedy = "take smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
+        raise Failure(f"{error}, which is no graph to look at; {remedy}", Exit.LIMIT) from None
+    write_text(output, formats.dot(graph) if form == "dot" else formats.graphml(graph))
+
+
+def _interpreter(loaded: LoadedModel, settings: dict[str, Any], invariants: tuple[str, ...]) -> Interpreter:
+    from checker.engines.interpreter import Interpreter
+
+    return Interpreter(loaded.cls(**settings), loaded.chosen(invariants or None))
+
+
+def _recorded(
+    loaded: LoadedModel, file: str, texts: dict[str, str], invariants: tuple[str, ...]
+) -> tuple[Interpreter, Trace]:
+    """The first trace of a file, walked again: the file is data, and says nothing that the model does not."""
+    from checker.traces.files import DamagedFile, decoded, read
+    from checker.traces.replay import replay
+    from model.language.errors import UnknownName, nearest
+
+    try:
+        trace_file = read(Path(file))
+        if not trace_file.recordings:
+            raise DamagedFile("it has no trace: nothing was violated")
+        recorded, declared = trace_file.settings or {}, loaded.cls.declared_settings()
+        for name in recorded:
+            if name not in declared:
+                raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
+        interpreter = _interpreter(loaded, {**recorded, **settings_of(loaded.cls, loaded.name, texts)}, invariants)
+        outcome = replay(interpreter, decoded(interpreter, trace_file.recordings[0]))
+    except DamagedFile as error:
+        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+    if outcome.refusal is not None:
+        state = outcome.refusal.state
+        raise Failure(
+            f"{file}: the model does not allow state {state} of this trace; isrcheck replay says why", Exit.DIFFERENCE
+        )
+    return interpreter, outcome.trace

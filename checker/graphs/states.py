@@ -1,0 +1,114 @@
+"""The state graph of a model, or the part around a trace, by the reference semantics: for graphs to look at."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import networkx as nx
+
+from checker.engines.interpreter import Interpreter
+from checker.reports.values import differences, label_text, parts
+from checker.results import Trace
+from model.language.concrete import initial_states
+from model.language.errors import EvaluationError
+from model.language.plain import State
+
+LONGEST_LABEL = 12
+"""Lines of a node's label."""
+
+
+class TooLarge(Exception):
+    """There are more states than were allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"there are more than {limit:,} states")
+        self.limit = limit
+
+
+@dataclass
+class _Found:
+    """States by number, in the order in which they were found; `near` says how many steps from where it began."""
+
+    limit: int
+    numbers: dict[State, int] = field(default_factory=dict)
+    near: dict[State, int] = field(default_factory=dict)
+
+    def add(self, state: State, distance: int) -> bool:
+        if state in self.numbers:
+            return False
+        if len(self.numbers) >= self.limit:
+            raise TooLarge(self.limit)
+        self.numbers[state], self.near[state] = len(self.numbers), distance
+        return True
+
+
+def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
+    """Every counted state and every step between them; `TooLarge` where there are more states."""
+    starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
+    return _graph(interpreter, starts, None, limit, ())
+
+
+def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
+    """The states of a trace, those that are at most `radius` steps after one of them, and every step between them."""
+    path = [step.state for step in trace.steps]
+    return _graph(interpreter, path, radius, limit, path)
+
+
+def _graph(
+    interpreter: Interpreter, starts: Iterable[State], radius: int | None, limit: int, path: Iterable[State]
+) -> nx.MultiDiGraph:
+    found, waiting = _Found(limit), deque[State]()
+    waiting.extend(state for state in starts if found.add(state, 0))
+    steps: list[tuple[State, int, State]] = []
+    while waiting:
+        state = waiting.popleft()
+        for instance, after in _steps(interpreter, state):
+            steps.append((state, instance, after))
+            if (radius is None or found.near[state] < radius) and found.add(after, found.near[state] + 1):
+                waiting.append(after)
+    return _drawn(interpreter, found, [s for s in steps if s[2] in found.numbers], list(path))
+
+
+def _steps(interpreter: Interpreter, state: State) -> Iterator[tuple[int, State]]:
+    """The steps from a counted state into counted states."""
+    if interpreter.counted(state):
+        for instance, after in interpreter.steps(state):
+            if isinstance(after, EvaluationError):
+                raise after
+            if interpreter.counted(after):
+                yield instance, after
+
+
+def _drawn(
+    interpreter: Interpreter, found: _Found, steps: list[tuple[State, int, State]], path: list[State]
+) -> nx.MultiDiGraph:
+    graph = nx.MultiDiGraph(name=interpreter.model.name())
+    variables, initial = tuple(interpreter.model.domains.items()), set(initial_states(interpreter.model))
+    first = next(iter(found.numbers), None)
+    for state, number in found.numbers.items():
+        changed = [] if first is None else [f"{name} {new}" for name, _, new in differences(variables, first, state)]
+        more = [f"and {len(changed) - LONGEST_LABEL} more"] if len(changed) > LONGEST_LABEL else []
+        graph.add_node(
+            f"s{number}",
+            label="\n".join([str(number), *changed[:LONGEST_LABEL], *more]),
+            state="\n".join(f"{name} = {value}" for name, value in parts(variables, state)),
+            distance=found.near[state],
+            initial=state in initial,
+            on_trace=path.index(state) + 1 if state in path else 0,
+            violated=", ".join(sorted(interpreter.violated(state))),
+        )
+    walked = set(pairwise(path))
+    for before, instance, after in steps:
+        graph.add_edge(
+            f"s{found.numbers[before]}",
+            f"s{found.numbers[after]}",
+            key=str(instance),
+            label=label_text(interpreter.labels[instance]),
+            action=interpreter.labels[instance].action,
+            actor=interpreter.actors[instance],
+            on_trace=(before, after) in walked,
+        )
+    return graph

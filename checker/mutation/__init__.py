@@ -1,0 +1,1 @@
+"""Guard mutation: one line of a model less, or weaker, and whether any invariant notices."""

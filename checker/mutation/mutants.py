@@ -1,0 +1,141 @@
+"""Mutants of a model: models like it, but for one edit of the source that one of its actions runs.
+
+A mutant is a model: every engine explores it, and the reference semantics replays its traces. Only the action is
+edited, and only while it runs: what invariants and other actions share with it stays as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Literal
+
+from checker.mutation.edits import Edit, candidates, edited, lies_in
+from model.language import Model
+from model.language.errors import ModelError, UnknownName, nearest
+from model.language.model import kebab
+from model.language.system import Transition
+from model.language.tracing import instances_of
+
+Touched = Literal["guard", "update"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An edit of what an action runs, with the instances of the action that it makes.
+
+    It touches a guard, or only what an update gives.
+    """
+
+    action: str
+    edit: Edit
+    touches: Touched
+    instances: tuple[Transition, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """What an action is, and its mutants, no two of which have the same instances.
+
+    `senseless` counts the edits that make no model: a set compared as a number, a condition of Python alone.
+    """
+
+    action: str
+    instances: tuple[Transition, ...]
+    mutants: tuple[Mutant, ...]
+    senseless: int
+
+
+def family(model: Model, action: str) -> Family:
+    """The mutants of an action that differ from it at the model's settings, in the order of the source."""
+    with noticing_calls() as called:
+        own = tuple(instances_of(model, action))
+    found: dict[Any, Mutant] = {}
+    senseless = 0
+    edits = [e for f in _functions(type(model)) if f.__code__ in called for e in candidates(f)]
+    # What is taken away first: where something weaker comes to the same, it is told as taken away.
+    for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
+        try:
+            instances = tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
+            touched: Touched = "guard" if _guards(instances) != _guards(own) else "update"
+        except (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError):
+            senseless += 1
+            continue
+        found.setdefault(_identity(instances), Mutant(action, edit, touched, instances))
+    found.pop(_identity(own), None)
+    return Family(action, own, tuple(sorted(found.values(), key=lambda m: edits.index(m.edit))), senseless)
+
+
+def mutated(cls: type[Model], action: str, edit: Edit) -> type[Model]:
+    """The model in which one action runs edited code."""
+    function = next(f for f in _functions(cls) if lies_in(edit, f))
+    name = next(n for n in dir(cls) if kebab(n) == action)
+    original, code = getattr(cls, name), edited(function, edit)
+
+    @functools.wraps(original)
+    def method(self: Model, s: Any, *arguments: Any) -> None:
+        own = function.__code__
+        function.__code__ = code
+        try:
+            original(self, s, *arguments)
+        finally:
+            function.__code__ = own
+
+    return type(cls.__name__, (cls,), {name: method, "__module__": cls.__module__, "__doc__": cls.__doc__})
+
+
+def chosen_actions(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The actions by these names, all without any; `UnknownName` for one that the model does not have."""
+    known = tuple(model.actions())
+    for name in names:
+        if name not in known:
+            raise UnknownName(f"model {model.name()} has no action {name!r}; {nearest(name, known)}")
+    return tuple(sorted(set(names))) or known
+
+
+def _identity(instances: tuple[Transition, ...]) -> tuple[Any, ...]:
+    """What instances are, as their shared expressions: built alike they are the same."""
+    return tuple(
+        (str(t.label), id(t.guard), id(t.failure), tuple((leaf, id(x)) for leaf, x in t.updates.items()))
+        for t in instances
+    )
+
+
+def _guards(instances: tuple[Transition, ...]) -> list[int]:
+    return [id(t.guard) for t in instances]
+
+
+def _functions(cls: type[Model]) -> Iterator[FunctionType]:
+    """The functions of a model and of the modules that it is written in, most special first, each once."""
+    seen: set[FunctionType] = set()
+    for base in cls.__mro__:
+        module = sys.modules.get(base.__module__)
+        for place in () if base in (Model, object) else (vars(base), vars(module) if module else {}):
+            for found in list(place.values()):
+                if isinstance(found, FunctionType) and found not in seen and _is_a_models_own(found):
+                    seen.add(found)
+                    yield found
+
+
+def _is_a_models_own(function: FunctionType) -> bool:
+    return not hasattr(function, "__wrapped__") and not function.__module__.startswith("model.language")
+
+
+class noticing_calls:
+    """Notes the code of every Python function that is called."""
+
+    def __enter__(self) -> set[CodeType]:
+        self.called: set[CodeType] = set()
+        self.before = sys.getprofile()
+        sys.setprofile(self._notice)
+        return self.called
+
+    def _notice(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            self.called.add(frame.f_code)
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(self.before)

@@ -1,0 +1,71 @@
+"""A plugin for pytest: scenarios are tests where `--isrcheck-scenarios` is given, and reports name what was checked.
+
+Each `scenario.toml` below the paths of the command line is one test: derived again, as expected and as recorded. Of a
+failed `checker.testing` assertion the model, the invariants and the trace's length are properties of the report, which
+pytest's own --junit-xml writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = "scenario.toml"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("isrcheck")
+    group.addoption("--isrcheck-scenarios", action="store_true", help="Collect each scenario.toml as a test.")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    if file_path.name == FILE and parent.config.getoption("--isrcheck-scenarios"):
+        found: ScenarioFile = ScenarioFile.from_parent(parent, path=file_path)
+        return found
+    return None
+
+
+class ScenarioFile(pytest.File):
+    """One scenario's folder."""
+
+    def collect(self) -> Iterator[ScenarioItem]:
+        yield ScenarioItem.from_parent(self, name=self.path.parent.name)
+
+
+class ScenarioItem(pytest.Item):
+    """One scenario, derived again. Its model may lie in the folder that was named, or below pytest's root."""
+
+    def runtest(self) -> None:
+        from checker.scenarios.scenario import read
+        from checker.testing import assert_as_recorded
+
+        assert_as_recorded(read(self.path.parent, self.config.rootpath))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from checker.cli.failures import failure_of
+
+        if isinstance(excinfo.value, AssertionError):
+            return str(excinfo.value)
+        failure = failure_of(excinfo.value)
+        return super().repr_failure(excinfo) if failure is None else failure.message
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"scenario {self.name}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    result: Any = getattr(call.excinfo.value, "result", None) if call.excinfo is not None else None
+    if hasattr(result, "findings"):
+        violated = {name: f.trace.length for name, f in result.findings.items() if f.trace is not None}
+        found = [("isrcheck.model", result.model), ("isrcheck.verdict", result.verdict)]
+        found += [(f"isrcheck.length.{name}", str(length)) for name, length in sorted(violated.items())]
+        report.user_properties += found
+        item.user_properties += found  # --junit-xml takes those of the teardown's report, which come from here
+    return report

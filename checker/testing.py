@@ -1,0 +1,139 @@
+"""Checks as tests: for pytest, unittest, or any other that knows `AssertionError`.
+
+from checker.testing import assert_holds, assert_violated
+
+def test_epochs_fence_a_deposed_leader():
+    assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
+
+An assertion fails with the counterexample in its message. A search that did not finish holds nothing: it fails too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from checker.checking import check
+from checker.exploration import Limits
+from checker.library import LoadedModel
+from checker.reports.counterexample import evaluation_text, violations_text
+from checker.reports.text import verdict_line
+from checker.results import Finding, Result
+from checker.scenarios.scenario import Scenario
+from model.language import Model
+
+AnyModel = str | type[Model] | Model | LoadedModel
+
+
+class NotAsAsserted(AssertionError):
+    """A check that turned out otherwise: `result` has everything that it found."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def assert_holds(
+    model: AnyModel,
+    settings: dict[str, Any] | None = None,
+    invariants: Sequence[str] | None = None,
+    *,
+    deadlock: bool = False,
+    engine: str = "local",
+    limits: Limits = Limits(),
+    workers: int | None = None,
+) -> Result:
+    """Explores everything and fails unless all invariants hold; what is given means what it means in `check`.
+
+    >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
+    >>> assert_holds("kip-101", tiny).verdict
+    'holds'
+    """
+    __tracebackhide__ = True
+    asked: dict[str, Any] = {"deadlock": deadlock, "engine": engine, "limits": limits, "workers": workers}
+    result = check(model, settings, invariants=invariants, **asked)
+    if result.verdict != "holds":
+        raise NotAsAsserted(told(result), result)
+    return result
+
+
+def assert_violated(
+    model: AnyModel,
+    settings: dict[str, Any] | None = None,
+    invariants: Sequence[str] | None = None,
+    *,
+    length: int | None = None,
+    deadlock: bool = False,
+    engine: str = "local",
+    limits: Limits = Limits(),
+    workers: int | None = None,
+) -> Result:
+    """Explores until something is false and fails unless every invariant is, or with `deadlock` there is one.
+
+    `length` is that of the shortest trace, in states.
+    """
+    __tracebackhide__ = True
+    asked: dict[str, Any] = {"deadlock": deadlock, "engine": engine, "limits": limits, "workers": workers}
+    result = check(model, settings, invariants=invariants, keep_going=True, **asked)
+    looked_at = {**result.findings, **({"deadlock": result.deadlock} if result.deadlock else {})}
+    open_ = [name for name, finding in looked_at.items() if finding.verdict != "violated"]
+    if open_ or not looked_at:
+        words = f"{', '.join(open_) or 'no invariant'} was expected to be violated"
+        raise NotAsAsserted(f"{words}\n{told(result)}", result)
+    shortest = min(finding.trace.length for finding in looked_at.values() if finding.trace is not None)
+    if length is not None and shortest != length:
+        words = f"the shortest trace has {shortest} states; {length} were expected"
+        raise NotAsAsserted(f"{words}\n{told(result)}", result)
+    return result
+
+
+def told(result: Result) -> str:
+    """A result in words: the verdict, every setting, each counterexample."""
+    settings = ", ".join(f"{name}={value}" for name, value in result.settings.items())
+    found: list[tuple[str, Finding]] = sorted(result.findings.items())
+    if result.deadlock is not None:
+        found.append(("deadlock", result.deadlock))
+    parts = [f"{verdict_line(result)}\n{settings}"]
+    parts += ["\n".join(violations_text([(name, f)])) for name, f in found if f.trace is not None]
+    if result.evaluation is not None:
+        parts.append("\n".join(evaluation_text(result.evaluation)))
+    return "\n\n".join(parts)
+
+
+# --- scenarios ------------------------------------------------------------------------------------------------------
+
+
+class ScenarioChanged(AssertionError):
+    """A scenario that is not as recorded, not as expected, or could not be derived; the message says in what."""
+
+
+def scenarios(*paths: str | Path) -> list[Scenario]:
+    """The scenarios in some folders, those of `counterexamples` without any: for `pytest.mark.parametrize`.
+
+    @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
+    def test_scenario(scenario):
+        assert_as_recorded(scenario)
+    """
+    from checker.scenarios.collection import folders
+    from checker.scenarios.scenario import read
+
+    return [read(*pair) for pair in folders(tuple(map(str, paths)))]
+
+
+def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
+    """Derives a scenario again and fails unless it is as its author expects and byte for byte as recorded."""
+    __tracebackhide__ = True
+    from checker.scenarios.derived import derive
+    from checker.scenarios.drift import drift, recorded
+    from checker.scenarios.expectation import unmet, unpaired
+
+    derived = derive(scenario, limits)
+    if derived.unfinished is not None:
+        raise ScenarioChanged(f"{scenario.name}: {derived.unfinished[0]}")
+    expected = [*unmet(scenario, derived.summary), *unpaired(scenario)]
+    changed = drift(recorded(scenario.folder), derived)
+    if expected or changed:
+        trace = next((text for name, text in derived.files.items() if name == "trace.txt"), "")
+        lines = [f"{scenario.name}: {scenario.title}", *expected, *changed]
+        raise ScenarioChanged("\n".join([*lines, *(["", trace] if trace else [])]))

@@ -1,0 +1,82 @@
+"""Traces as Mermaid sequence diagrams: who acts, upon whom, and what changes.
+
+Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. A line of it ends at a semicolon or a number sign, and the
+word "end" closes a block: all text of a model is written in entity codes where it is not plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from checker.reports.values import differences, label_text
+from checker.results import Result, Step, Trace
+from model.language.domains import Broker
+
+PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
+LONGEST: Final = 60
+"""Characters of a value in a note; a diagram is for a glance."""
+KEYWORD: Final = re.compile(r"(?i)\bend\b")
+
+
+def mermaid(trace: Trace, title: str) -> str:
+    """A sequence diagram of a trace, ending in a newline."""
+    return "\n".join(["sequenceDiagram", *(f"    {line}" for line in _lines(trace, title))]) + "\n"
+
+
+def mermaid_of(result: Result) -> str | None:
+    """The shortest counterexample of a result (of several, the first by name); None if there is none."""
+    found = [(name, finding.trace) for name, finding in sorted(result.findings.items())]
+    if result.deadlock is not None:
+        found.append(("deadlock", result.deadlock.trace))
+    if result.evaluation is not None:
+        found.append(("evaluation error", result.evaluation.trace))
+    shown = sorted(((name, t) for name, t in found if t is not None), key=lambda pair: pair[1].length)
+    return mermaid(shown[0][1], f"{result.model}: {shown[0][0]}") if shown else None
+
+
+def _lines(trace: Trace, title: str) -> Iterator[str]:
+    lanes: dict[str, str] = {}
+    for step in trace.steps[1:]:
+        for who in (_actor(step), _other(step)):
+            lanes.setdefault(who, f"P{len(lanes)}")
+    yield f"title {escaped(title)}"
+    for who, lane in lanes.items():
+        yield f"participant {lane} as {escaped(who)}"
+    if not lanes:
+        yield "participant P0 as start"
+        yield "Note over P0: the first state"
+    for i, step in enumerate(trace.steps[1:], 2):
+        what = "" if step.label is None else label_text(step.label)
+        yield f"{lanes[_actor(step)]}->>{lanes[_other(step)]}: {i}. {escaped(what)}"
+        changes = differences(trace.variables, trace.steps[i - 2].state, step.state)
+        told = "<br/>".join(f"{escaped(path)} #8594; {escaped(_short(new))}" for path, _, new in changes)
+        yield f"Note over {lanes[_actor(step)]}: {told or 'nothing changes'}"
+
+
+def _actor(step: Step) -> str:
+    return step.actor or "somebody"
+
+
+def _other(step: Step) -> str:
+    """The first other broker among the parameters, upon whom the actor acts; else the actor."""
+    if step.label is None:
+        return _actor(step)
+    pairs = zip(step.label.parameters, step.label.domains, strict=True)
+    brokers = [f"broker {value}" for (_, value), domain in pairs if isinstance(domain, Broker) and value is not None]
+    return next((b for b in brokers if b != step.actor), _actor(step))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def escaped(text: str) -> str:
+    """Text as a diagram shows it: what is not plain as an entity code.
+
+    >>> escaped("a;b #1 <end>")
+    'a#59;b #35;1 #60;#101;nd#62;'
+    """
+    found = "".join(c if PLAIN.fullmatch(c) else f"#{ord(c)};" for c in " ".join(text.split()))
+    return KEYWORD.sub(lambda m: f"#{ord(m[0][0])};{m[0][1:]}", found)

@@ -1,0 +1,143 @@
+"""Guard mutation on a toy whose answers can be worked out by hand, and against the reference semantics."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.engines.interpreter import Interpreter
+from checker.exploration import Limits
+from checker.mutation.mutants import mutated
+from checker.mutation.running import Mutation, Question, Verdict, mutation
+from model.language.concrete import initial_states
+from model.language.model import Model
+from model.published.kip_101 import Kip101
+from model.published.kip_320 import Kip320
+from tests.mutation.turnstile import Turnstile
+
+TURNSTILE = str(Path(__file__).parent / "turnstile.py")
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
+LIMITS = Limits(seconds=60, memory=3 << 30)
+
+
+@cache
+def asked(model: str, actions: tuple[str, ...] = ()) -> Mutation:
+    settings = {} if model == TURNSTILE else SMALL
+    return mutation(Question(model, settings, None, actions, LIMITS, workers=1))
+
+
+def of(action: str, change: str, model: str = TURNSTILE) -> Verdict:
+    """The verdict on a mutant, by what is different."""
+    mine = asked(model) if model == TURNSTILE else asked(model, (action,))
+    (found,) = [v for v in mine.verdicts if (v.action, v.edit.words) == (action, change)]
+    return found
+
+
+def test_a_guard_that_an_invariant_needs_is_killed_by_the_shortest_trace() -> None:
+    # Nobody has paid and somebody enters: two states. The invariant shares its condition with `pay`, and is not edited.
+    found = of("enter", "without s.inside < s.paid")
+    assert (found.outcome, found.killed_by, found.length) == ("killed", ("who-is-in-has-paid",), 2)
+    assert (found.step, found.by) == (2, "enter()")
+    assert [step["state"]["inside"] for step in found.trace] == [0, 1]
+
+
+def test_a_boundary_off_by_one_is_killed_as_well() -> None:
+    found = of("enter", "s.inside <= s.paid, not s.inside < s.paid")
+    assert (found.outcome, found.length, found.edit.kind) == ("killed", 2, "weakened")
+
+
+def test_a_guard_that_says_what_is_always_so_is_equivalent() -> None:
+    # inside <= paid in every reachable state; so is paid > 0 where the lamp is on, and it is on where asked allows it.
+    assert of("pay", "without self.is_paid_for(s)").outcome == "equivalent"
+    assert of("pay", "s.inside <= s.paid + 1, not s.inside <= s.paid").outcome == "equivalent"
+    assert of("ask", "without implies(s.lamp, s.paid > 0)").outcome == "equivalent"
+
+
+def test_a_guard_that_no_invariant_needs_survives() -> None:
+    # Without the lamp a second guest enters at once: (paid, inside, lamp, asked) = (2, 2, on, off) is reached either
+    # way (off after being asked, then on again), so steps differ and states do not.
+    found = of("enter", "without ~s.lamp")
+    assert (found.outcome, found.extra) == ("survived", 0)
+    found = of("switch-off", "without s.asked")
+    assert (found.outcome, found.extra) == ("survived", 0)
+
+
+def test_a_guard_of_a_domain_ends_in_an_evaluation_error() -> None:
+    found = of("pay", "without s.paid < 3")
+    assert found.outcome == "evaluation error"
+    assert found.length == 4
+    assert found.reason == "turnstile.py:26: paid: the value 4 is not a number from 0 to 3"
+
+
+def test_a_dropped_update_is_a_mutant_of_its_action() -> None:
+    # A guest who is not counted: the lamp goes on, and inside stays 0 for ever.
+    found = of("enter", "without s.inside += 1")
+    assert (found.outcome, found.touches) == ("survived", "update")
+    assert of("ask", "without s.asked = True").outcome == "survived"
+
+
+def test_what_only_forbids_is_not_counted() -> None:
+    # `~(...)` is nowhere, so each edit of the toy allows more or drops an update.
+    assert asked(TURNSTILE).not_weaker == 0
+    # In kip-320 `~follows_in_same_epoch` guards the shrinking of the ISR: less of it forbids some shrinking.
+    assert asked("kip-320", ("fenced-leader-shrink-isr",)).not_weaker > 0
+
+
+def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:
+    """A replica that takes requests of old epochs goes back to a leader that is none."""
+    fence = of("become-follower", "without s.replica[replica].leader_epoch < epoch", "kip-101")
+    assert (fence.outcome, fence.killed_by) == ("killed", ("weak-isr",))
+    assert fence.by is not None
+    assert fence.by.startswith("become-follower(")
+
+
+@pytest.mark.parametrize(
+    ("model", "cls"),
+    [
+        (TURNSTILE, Turnstile),
+        pytest.param("kip-101", Kip101, marks=pytest.mark.exhaustive),
+        pytest.param("kip-320", Kip320, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: type[Model]) -> None:
+    settings = {} if cls is Turnstile else SMALL
+    own = reachable(cls(**settings))
+    for verdict in asked(model).verdicts:
+        mutant = mutated(cls, verdict.action, verdict.edit)
+        if verdict.outcome == "equivalent":
+            assert reachable(mutant(**settings)) == own, verdict
+            continue
+        result = check(mutant, settings, invariants=INVARIANTS[model], engine="reference", limits=LIMITS)
+        names = {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
+        if verdict.outcome == "killed":
+            assert {n for n, length in names.items() if length == verdict.length} == set(verdict.killed_by), verdict
+        elif verdict.outcome == "evaluation error":
+            assert result.evaluation is not None, verdict
+            assert result.evaluation.trace.length == verdict.length, verdict
+        else:
+            assert result.verdict == "holds", verdict
+            assert result.distinct == verdict.distinct, verdict
+            assert reachable(mutant(**settings)) != own, verdict
+
+
+INVARIANTS = {
+    TURNSTILE: ("who-is-in-has-paid",),
+    "kip-101": ("leader-in-isr-or-none", "strong-isr", "weak-isr"),
+    "kip-320": ("leader-in-isr-or-none", "strong-isr", "weak-isr"),
+}
+
+
+def reachable(model: Model) -> dict[Any, list[tuple[int, Any]]]:
+    """Every reachable state with its steps, by the methods themselves."""
+    interpreter = Interpreter(model, {})
+    pending, found = initial_states(model), {}
+    while pending:
+        state = pending.pop()
+        if state not in found:
+            found[state] = list(interpreter.steps(state))
+            pending += [after for _, after in found[state] if isinstance(after, tuple)]
+    return found
