@@ -69,7 +69,7 @@ def check(
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
-    loaded, instance = _resolved(model, settings or {})
+    loaded, instance = resolved(model, settings or {})
     with blaming(loaded.origin):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         system = trace(instance, chosen)
@@ -107,7 +107,7 @@ def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
     return limits if (limits.depth, limits.seconds) != (None, None) else replace(limits, depth=DEPTH)
 
 
-def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
+def resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
     if isinstance(model, str | LoadedModel):
         loaded = load_model_class(model) if isinstance(model, str) else model
         with blaming(loaded.origin):

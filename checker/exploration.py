@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown"]
+Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown", "sampled"]
 
 
 @dataclass(frozen=True)

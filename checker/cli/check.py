@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from checker.cli.delivery import Output, deliver, deliver_failure
 from checker.cli.expectation import expectation_lines, settle
-from checker.cli.failures import Failure, failure_of, os_words
+from checker.cli.failures import failure_of
 from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import Exit
+from checker.cli.output import require_writable
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
@@ -96,7 +94,8 @@ def command(**options: Any) -> None:
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None and question.json is not None:
-            _write_failure(question, failure)
+            name = question.model or question.scenario or ""
+            deliver_failure(question.json, name, question.settings, question.engine, failure)
         raise
     _deliver(question, result, scenario)
 
@@ -175,80 +174,15 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
-    """Prints the report, then writes the files: neither keeps the other from being tried."""
+    """Prints the report, then writes the files."""
     from checker.reports.layout import Ink
     from checker.reports.text import report, verdict_line
 
-    to_stderr = STDOUT in (question.json, question.itf)
-    ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
-    text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
-    if scenario is not None:
-        lines = expectation_lines(scenario, question.settings, result, ink)
-        text += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
-    unprinted: Exception | None = None
-    try:
-        click.echo(text, nl=False, err=to_stderr, color=ink.colour)
-    except OSError as error:
-        message = f"the report cannot be printed: {os_words(error)}"
-        unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
-        _note_failure(result, message)
-    failure = _write_files(question, result)
-    if unprinted is not None:
-        raise unprinted
-    if failure is not None:
-        raise failure
-    raise click.exceptions.Exit(result.exit_code)
+    def text(ink: Ink) -> str:
+        told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+        if scenario is not None:
+            lines = expectation_lines(scenario, question.settings, result, ink)
+            told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
+        return told
 
-
-def _write_files(question: Question, result: Result) -> Failure | None:
-    """Writes ITF, then JSON, which says so where the ITF failed; the last failure."""
-    failure = None
-    try:
-        if question.itf is not None:
-            _write_itf(question.itf, result)
-    except Failure as unwritten:
-        failure = unwritten
-        _note_failure(result, unwritten.message)
-    if question.json is not None:
-        write_json(question.json, result.to_json())
-    return failure
-
-
-def _note_failure(result: Result, message: str) -> None:
-    """Adds to a result that some of its output failed."""
-    result.exit_code = Exit.OUTPUT
-    result.reason = message if result.reason is None else f"{result.reason}; {message}"
-
-
-def _write_itf(path: str, result: Result) -> None:
-    from checker.traces.itf import itf_of
-
-    data = itf_of(result)
-    if data is None:
-        click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
-    else:
-        write_json(path, data)
-
-
-def _write_failure(question: Question, failure: Failure) -> None:
-    """The JSON of a check that did not come to a search; a file that cannot be written is not mentioned again."""
-    from checker.reports.unanswered import unanswered
-
-    assert question.json is not None
-    try:
-        write_json(
-            question.json,
-            unanswered(
-                question.model or question.scenario or "",
-                question.settings,
-                question.engine,
-                failure.message,
-                failure.code,
-            ),
-        )
-    except Failure:
-        return
-
-
-def _coloured(stream: Any) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    deliver(Output(question.json, question.itf), result, text)

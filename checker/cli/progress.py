@@ -91,7 +91,7 @@ class Watcher:
 def counts(progress: Progress) -> str:
     """Level, counts, rates and memory of a running search."""
     if progress.distinct is None or progress.generated is None:
-        return f"level {progress.level}, no violation before, {size(progress.memory)}"
+        return progress.note or f"level {progress.level}, no violation before, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)
     return ", ".join(
         (

@@ -21,7 +21,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
         _actions(result, ink),
         _vacuity(result, ink),
         _cost(result, ink),
-        *_counterexamples(result, ink),
+        *counterexamples(result, ink),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -171,7 +171,7 @@ def _cost(result: Result, ink: Ink) -> list[str]:
     return [ink("head", "Cost"), *columns(rows)]
 
 
-def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
+def counterexamples(result: Result, ink: Ink) -> list[list[str]]:
     """Each trace once, shortest first, with everything that is false at its end."""
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in _violated(result):
