@@ -55,7 +55,7 @@ def simulate(
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
-    >>> simulate("kip-101", {"replicas": 2}, seed=1).verdict
+    >>> simulate("kip-101", seed=1).verdict
     'violated'
     """
     _require_sensible(walks, depth, seed, workers)

@@ -8,10 +8,12 @@ alone: every choice is drawn from a hash of seed, number and position. So lanes,
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
@@ -37,6 +39,39 @@ STATES: Final = 3
 REJECTED: Final = 4
 """Entries of `cursor`: lanes in use, the next walk of the chunk, the walk after its last one, states walked through,
 successors outside the constraints."""
+
+FAILURES: Final = 2
+"""The entry of the kernel's tally that counts failing instances."""
+
+
+def _call(count: int) -> Any:
+    """Code for a call of the function whose address is the first argument, with `count` integers."""
+
+    def generate(context, builder, signature, arguments):
+        i64 = ir.IntType(64)
+        returns = signature.return_type is types.int64
+        kind = ir.FunctionType(i64 if returns else ir.VoidType(), [i64] * count)
+        value = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return value if returns else context.get_dummy_value()
+
+    return generate
+
+
+@intrinsic
+def call_expand(typingctx, function, states, n, successors, sources, transitions, tally):
+    return types.int64(*[types.int64] * 7), _call(6)
+
+
+@intrinsic
+def call_failures(typingctx, function, states, n, sources, transitions):
+    return types.int64(*[types.int64] * 5), _call(4)
+
+
+@intrinsic
+def call_batch(typingctx, function, states, n, out):
+    """`hashes` and `judge` alike."""
+    return types.void(*[types.int64] * 4), _call(3)
+
 
 _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
@@ -151,6 +186,16 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 
 @_compiled
+def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
+    """Note the states in which an instance has no meaning."""
+    found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
+    for k in range(found):
+        code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
+        if code < first[place]:
+            first[place] = code
+
+
+@_compiled
 def note_stuck(lanes, degrees, walks, positions, first, place):
     """Note the states in which nothing is enabled."""
     for i in range(lanes):
@@ -211,3 +256,39 @@ def settle(
             walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
             states[i] = states[last]
             seen[i] = seen[last]
+
+
+@_compiled
+def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
+    """Up to so many steps of all lanes. `functions` are the addresses of `expand`, `failures`, `judge` and `hashes`."""
+    rows, bits, row_hashes = initial
+    states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
+    successors, sources, transitions, beside, failing, failing_transitions = buffers
+    cursor, taken, tally, lengths, ends, reached, first, registers = seen
+    stuck_place = len(first) - 2
+    for _ in range(steps):
+        count = cursor[LANES]
+        if count == 0:
+            return
+        failures = tally[FAILURES]
+        found = call_expand(
+            functions[0], states.ctypes.data, count, successors.ctypes.data, sources.ctypes.data,
+            transitions.ctypes.data, tally.ctypes.data,
+        )  # fmt: skip
+        if tally[FAILURES] != failures:
+            note_failing(
+                functions[1], states, count, failing, failing_transitions, walks, positions, first, stuck_place + 1
+            )
+        if constrained:
+            call_batch(functions[2], successors.ctypes.data, found, beside.ctypes.data)
+            look_outside(found, sources, beside, wanted, walks, positions, first, cursor)
+        choose(found, sources, beside, constrained, count, keys, positions, degrees, left, chosen)
+        note_stuck(count, degrees, walks, positions, first, stuck_place)
+        move(count, chosen, successors, transitions, states, positions, taken)
+        call_batch(functions[2], states.ctypes.data, count, verdicts.ctypes.data)
+        call_batch(functions[3], states.ctypes.data, count, hashes.ctypes.data)
+        note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, met, registers, first, ending)
+        settle(
+            cursor, seed, rows, bits, row_hashes, states, walks, positions, keys, met, registers, ending, lengths,
+            ends, reached,
+        )  # fmt: skip

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.engines.simulation import loops
-from checker.engines.simulation.walks import CHUNK, Seen, Start, Walker
+from checker.engines.simulation.walks import CHUNK, Flags, Seen, Start, Walker
 from checker.exploration import Path, Progress, Report
 from checker.kernel.compile import Kernel
 from checker.kernel.layout import Words
@@ -25,9 +24,6 @@ from checker.kernel.verdicts import FAILED
 from model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
-LOOK: Final = 0.1
-"""Seconds between two looks at the clock."""
-Flags = npt.NDArray[np.bool_]
 Wrong = Callable[[Words], Flags]
 """Of some states those in which something is wrong."""
 MEANINGLESS: Final = "a predicate without meaning"
@@ -125,7 +121,7 @@ def _find(sampled: Sampled) -> None:
 
 
 class _Rounds:
-    """Threads that take chunks of walks, and the main one, which looks at the clock."""
+    """Threads that take chunks of walks; the main one is among them, and looks at the clock in between."""
 
     def __init__(self, sampled: Sampled, until: float | None, report: Report | None, began: float) -> None:
         self.sampled, self.until, self.report, self.began = sampled, until, report, began
@@ -150,19 +146,20 @@ class _Rounds:
     def _round(self, pool: ThreadPoolExecutor, first: int, last: int) -> None:
         chunks = count(first, CHUNK)
 
-        def work(walker: Walker) -> None:
+        def work(walker: Walker, look: Callable[[], bool]) -> None:
             for begin in chunks:
-                if begin >= last or self.stopping:
+                if begin >= last or look():
                     return
-                walker.chunk(begin, min(begin + CHUNK, last), lambda: self.stopping)
+                walker.chunk(begin, min(begin + CHUNK, last), look)
 
-        tasks = [pool.submit(work, walker) for walker in self.walkers]
-        while wait(tasks, LOOK).not_done:
-            self._look()
+        main, *others = self.walkers
+        tasks = [pool.submit(work, walker, lambda: self.stopping) for walker in others]
+        work(main, self._look)
         for task in tasks:
             task.result()
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Whether it is time to stop."""
         now = time.perf_counter()
         if self.until is not None and now > self.until and not self.stopping:
             self.sampled.ended, self.stopping = "time", True
@@ -171,8 +168,12 @@ class _Rounds:
             states = sum(w.seen.states for w in self.walkers)
             rate = round(states / max(now - self.began, 1e-9))
             note = f"{walked:,} walks, {states:,} states ({rate:,}/s)"
-            memory = sum(w.successors.nbytes for w in self.walkers)
-            self.report(Progress(0, None, None, None, None, memory, now - self.began, note))
+            self.report(Progress(0, None, None, None, None, self.memory, now - self.began, note))
+        return self.stopping
+
+    @property
+    def memory(self) -> int:
+        return sum(w.nbytes for w in self.walkers)
 
     def _anything_wrong(self) -> bool:
         """Whether a round has met what ends the walks; a state where nothing is enabled does only if it is asked."""

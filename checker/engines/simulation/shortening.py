@@ -12,7 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from checker.engines.simulation.search import FAILING, STUCK, Flags, Sampled, Wrong
+from checker.engines.simulation.search import FAILING, STUCK, Sampled, Wrong
+from checker.engines.simulation.walks import Flags
 from checker.exploration import Path
 from checker.kernel.compile import Kernel
 from checker.kernel.layout import Words

@@ -12,12 +12,16 @@ from checker.engines.simulation import loops
 from checker.exploration import Path
 from checker.kernel.compile import ROOM, Integers, Kernel
 from checker.kernel.layout import Words
-from checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
+from checker.kernel.llvm import ACTIONS, GREATEST, LEAST
 from checker.kernel.verdicts import FAILED, OUTSIDE
+from model.language.expressions import FALSE
 from model.language.system import TransitionSystem
 
 CHUNK: Final = 512
 """Walks that a thread takes at a time."""
+STEPS: Final = 32
+"""Steps of all lanes between two looks at the clock: some milliseconds."""
+Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
 """Successors that a thread has room for."""
 
@@ -38,6 +42,8 @@ class Start:
         self.hashes = kernel.hashes(self.rows)
         self.wanted = mask(kernel.verdicts.words, [FAILED, *kernel.verdicts.invariants.values()])
         self.constrained = bool(system.constraints)
+        names = ("expand", "failures", "judge", "hashes")
+        self.functions = np.array([kernel.addresses[name] for name in names], dtype=np.int64)
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 
     @property
@@ -114,93 +120,67 @@ class Walker:
     """One thread's lanes, and what it has seen."""
 
     def __init__(self, start: Start, lanes: int | None = None) -> None:
-        self.start, kernel = start, start.kernel
-        self.lanes = start.lanes if lanes is None else lanes
+        self.start, kernel, size = start, start.kernel, start.lanes if lanes is None else lanes
         self.seen = Seen.nothing(start)
-        room, words, verdict_words = self.lanes * kernel.transitions + ROOM, kernel.words, kernel.verdicts.words
+        room, words, verdict_words = size * kernel.transitions + ROOM, kernel.words, kernel.verdicts.words
+        failing = room if any(t.failure is not FALSE for t in start.system.transitions) else 1
         self.successors = np.empty((room, words), dtype=np.uint64)
         self.sources, self.transitions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        beside = room if start.constrained else 1
-        self.beside = np.empty((beside, verdict_words), dtype=np.uint64)
-        self.states = np.zeros((self.lanes, words), dtype=np.uint64)
-        self.verdicts = np.zeros((self.lanes, verdict_words), dtype=np.uint64)
-        self.met = np.zeros((self.lanes, verdict_words), dtype=np.uint64)
-        self.hashes, self.keys = (np.zeros(self.lanes, dtype=np.uint64) for _ in range(2))
-        self.walks, self.positions, self.degrees, self.left, self.chosen, self.ending = (
-            np.zeros(self.lanes, dtype=np.int64) for _ in range(6)
+        beside = np.empty((room if start.constrained else 1, verdict_words), dtype=np.uint64)
+        failures = np.empty(failing, dtype=np.int64), np.empty(failing, dtype=np.int64)
+        self._buffers = (self.successors, self.sources, self.transitions, beside, *failures)
+        self.states = np.zeros((size, words), dtype=np.uint64)
+        verdicts, self._met = (np.zeros((size, verdict_words), dtype=np.uint64) for _ in range(2))
+        hashes, self._keys = (np.zeros(size, dtype=np.uint64) for _ in range(2))
+        self._walks, self._positions, degrees, left, self._chosen, ending = (
+            np.zeros(size, dtype=np.int64) for _ in range(6)
         )
+        self._lanes = (
+            self.states, verdicts, self._met, hashes, self._keys, self._walks, self._positions, degrees, left,
+            self._chosen, ending,
+        )  # fmt: skip
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self._buffers, *self._lanes))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
         """Walks `first` to `last - 1`, to their ends unless it is time to stop."""
-        start, seen = self.start, self.seen
-        cursor = seen.cursor
-        cursor[loops.NEXT], cursor[loops.END] = first, last
-        beginning = (cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self.walks)
-        lanes = (self.positions, self.keys, self.met, seen.registers)
-        loops.fill(*beginning, *lanes)
+        cursor = self.seen.cursor
+        self._begin(first, last)
         while cursor[loops.LANES] and not stop():
-            self._step()
-            loops.settle(*beginning, *lanes, self.ending, seen.lengths, seen.ends, seen.reached)
+            self._advance(STEPS)
         cursor[: loops.END + 1] = 0
 
-    def _step(self) -> None:
-        """Every lane takes a step, or ends where it is."""
-        start, seen, calls = self.start, self.seen, self.start.kernel.code.calls
-        count = int(seen.cursor[loops.LANES])
-        states = self.states.ctypes.data
-        failures = seen.tally[FAILURES]
-        found = self._expand(count)
-        if seen.tally[FAILURES] != failures:
-            self._note_failures(count)
-        if start.constrained:
-            calls["judge"](self.successors.ctypes.data, found, self.beside.ctypes.data)
-            loops.look_outside(
-                found, self.sources, self.beside, start.wanted, self.walks, self.positions, seen.first, seen.cursor
-            )
-        loops.choose(
-            found, self.sources, self.beside, start.constrained, count, self.keys, self.positions, self.degrees,
-            self.left, self.chosen,
-        )  # fmt: skip
-        loops.note_stuck(count, self.degrees, self.walks, self.positions, seen.first, start.stuck)
-        loops.move(count, self.chosen, self.successors, self.transitions, self.states, self.positions, seen.taken)
-        calls["judge"](states, count, self.verdicts.ctypes.data)
-        calls["hashes"](states, count, self.hashes.ctypes.data)
-        loops.note(
-            seen.cursor, self.chosen, self.degrees, self.hashes, self.verdicts, start.wanted, start.depth, self.walks,
-            self.positions, self.met, seen.registers, seen.first, self.ending,
+    def _begin(self, first: int, last: int) -> None:
+        cursor, start = self.seen.cursor, self.start
+        cursor[loops.NEXT], cursor[loops.END] = first, last
+        loops.fill(
+            cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self._walks, self._positions,
+            self._keys, self._met, self.seen.registers,
         )  # fmt: skip
 
-    def _expand(self, count: int) -> int:
-        arrays = (self.successors, self.sources, self.transitions, self.seen.tally)
-        addresses = [array.ctypes.data for array in arrays]
-        return int(self.start.kernel.code.calls["expand"](self.states.ctypes.data, count, *addresses))
+    def _advance(self, steps: int) -> None:
+        start, seen = self.start, self.seen
+        loops.advance(
+            start.functions, start.constrained, start.wanted, start.depth, start.seed,
+            (start.rows, start.bits, start.hashes), self._lanes, self._buffers,
+            (seen.cursor, seen.taken, seen.tally, seen.lengths, seen.ends, seen.reached, seen.first, seen.registers),
+            steps,
+        )  # fmt: skip
 
-    def _note_failures(self, count: int) -> None:
-        """Where an instance of an action has no meaning: the fewest states, then the least walk."""
-        for lane in np.unique(self.start.kernel.failures(self.states[:count])[0]).tolist():
-            code = int(self.positions[lane]) << loops.WALK_BITS | int(self.walks[lane])
-            place = self.start.failing
-            self.seen.first[place] = min(int(self.seen.first[place]), code)
-
-    # --- one walk again ---------------------------------------------------------------------------------------------
-
-    def again(self, code: int, wrong: Callable[[Words], np.typing.NDArray[np.bool_]] | None) -> Path:
+    def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
         """The path to what was met at a place of `first`.
 
         `wrong` says which states, counted or not, are what was met; without it, it is the state at that position.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
-        cursor, start = self.seen.cursor, self.start
-        cursor[loops.NEXT], cursor[loops.END] = walk, walk + 1
-        loops.fill(
-            cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self.walks, self.positions,
-            self.keys, self.met, self.seen.registers,
-        )  # fmt: skip
-        first, instances = self.states[0].copy(), []
-        while self.positions[0] < length - (wrong is not None):
-            self._step()
-            instances.append(int(self.transitions[self.chosen[0]]))
+        self._begin(walk, walk + 1)
+        first, instances = self.states[:1].copy(), []
+        while self._positions[0] < length - (wrong is not None):
+            self._advance(1)
+            instances.append(int(self.transitions[self._chosen[0]]))
         if wrong is not None:
-            found = self._expand(1)
-            instances.append(int(self.transitions[:found][wrong(self.successors[:found])].min()))
-        return Path(tuple(start.kernel.layout.unpack(first[None, :])[0].tolist()), tuple(instances), canonical=False)
+            successors, _, transitions, _ = self.start.kernel.expand(self.states[:1])
+            instances.append(int(transitions[wrong(successors)].min()))
+        return Path(tuple(self.start.kernel.layout.unpack(first)[0].tolist()), tuple(instances), canonical=False)
