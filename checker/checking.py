@@ -14,6 +14,7 @@ import psutil
 from checker.engines.interpreter import Interpreter
 from checker.engines.spark.cluster import Cluster
 from checker.exploration import Exploration, Limits, Paths, Report
+from checker.forecast import outlook
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
 from checker.results import Result
@@ -91,6 +92,8 @@ def check(
             judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     result.seconds = {"trace": traced, "compile": 0.0, **found.seconds}
+    if found.stopped in ("states", "memory", "time", "interrupt") and result.counted:
+        result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
 

@@ -41,6 +41,8 @@ class Progress:
     seconds: float
     note: str = ""
     """What an engine has to say beside the counts."""
+    levels: tuple[int, ...] = ()
+    """The states of each whole level, where an engine tells: what a forecast needs."""
 
 
 Report = Callable[[Progress], None]

@@ -87,9 +87,21 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
     if result.partial is not None:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
         lines.append(f"{plural(seen, 'state')} of depth {at} seen as well, not counted (not reproducible)")
+    lines += _forecast(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
     return [ink("head", "Not covered"), *columns([line] for line in lines)]
+
+
+def _forecast(result: Result) -> list[str]:
+    """How large the whole is likely to be, where the levels say so."""
+    if result.extra.get("forecast") is None:
+        return []
+    expected = result.extra["forecast"]
+    words = {"states": number, "seconds": seconds, "store_bytes": size}
+    names = {"states": " states in all", "seconds": " at the speed so far", "store_bytes": " of states"}
+    told = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
+    return [f"forecast from the growth of levels: {', '.join(told)}"]
 
 
 # --- what it rests on -----------------------------------------------------------------------------------------------

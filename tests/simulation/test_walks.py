@@ -13,7 +13,7 @@ from checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
 from checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
 from checker.engines.simulation.summary import summary
 from checker.engines.simulation.walks import CHUNK
-from model.language.expressions import FALSE, add, eq, le, leaf, not_
+from model.language.expressions import FALSE, TRUE, add, and_, eq, le, leaf, not_
 from model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
@@ -62,21 +62,35 @@ def assert_paths(of: TransitionSystem, ours: Sampled, plain: Walked) -> None:
         assert len(path.instances) + 1 == plain.first[words.get(name, name)][0]
 
 
-def small_steps() -> TransitionSystem:
-    total = add(*(leaf(x) for x in leaves_of(("number", 0, 3), ("number", 0, 3))))
-    return grid(
-        [4, 4],
-        constraints=[predicate("small", le(total, number(4)))],
-        invariants=[predicate("few", le(total, number(4)))],
+def fenced() -> TransitionSystem:
+    """Two counters, the first fenced in: the first successor of some states is outside, and wrong there."""
+    (first,) = leaves_of(("number", 0, 3))
+    small = le(leaf(first), number(1))
+    return grid([4, 9], constraints=[predicate("small", small)], invariants=[predicate("few", small)])
+
+
+def leaving() -> TransitionSystem:
+    """A counter that may stop at any time, having smiled or not: walks end one after the other."""
+    leaves = leaves_of(("number", 0, 40), ("flag", 0, 1), ("flag", 0, 1))
+    count, stopped, smiling = map(leaf, leaves)
+    goes = not_(stopped)
+    steps = [
+        transition("count", and_(goes, le(count, number(39))), {0: add(count, number(1))}),
+        transition("stop", goes, {1: TRUE}),
+        transition("smile", and_(goes, not_(smiling), eq(count, number(3))), {2: TRUE}),
+    ]
+    return system(
+        leaves, [(0, 0, 0)], steps, goals=[predicate("has-smiled", smiling), predicate("ten", eq(count, number(10)))]
     )
 
 
-@pytest.mark.parametrize(
-    "toy", [ring(3), ring(5), grid([4, 3, 2]), small_steps()], ids=["ring 3", "ring 5", "grid", "constraint"]
-)
+TOYS = {"ring 3": ring(3), "ring 5": ring(5), "grid": grid([4, 3, 2]), "fenced": fenced(), "leaving": leaving()}
+
+
+@pytest.mark.parametrize("toy", TOYS)
 @pytest.mark.parametrize(("walks", "depth", "seed"), [(3 * CHUNK + 7, 9, 0), (40, 60, 2**62 + 1)])
-def test_walks_are_those_of_plain_python(toy: TransitionSystem, walks: int, depth: int, seed: int) -> None:
-    assert_same(toy, walks, depth, seed)
+def test_walks_are_those_of_plain_python(toy: str, walks: int, depth: int, seed: int) -> None:
+    assert_same(TOYS[toy], walks, depth, seed)
 
 
 @examples(12, shrink=False)
