@@ -14,6 +14,7 @@ import psutil
 from checker.engines.interpreter import Interpreter
 from checker.engines.spark.cluster import Cluster
 from checker.exploration import Exploration, Limits, Paths, Report
+from checker.forecast import outlook
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
 from checker.results import Result
@@ -76,7 +77,7 @@ def check(
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
-    loaded, instance = _resolved(model, settings or {})
+    loaded, instance = resolved(model, settings or {})
     with blaming(loaded.origin):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         system = trace(instance, chosen)
@@ -101,6 +102,8 @@ def check(
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
+    if found.stopped in ("states", "memory", "time", "interrupt") and result.counted:
+        result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
 
@@ -130,7 +133,7 @@ def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> l
     return affordable(classes)
 
 
-def _resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
+def resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
     if isinstance(model, str | LoadedModel):
         loaded = load_model_class(model) if isinstance(model, str) else model
         with blaming(loaded.origin):

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown"]
+Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown", "sampled"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Progress:
     seconds: float
     note: str = ""
     """What an engine has to say beside the counts."""
+    levels: tuple[int, ...] = ()
+    """The states of each whole level, where an engine tells: what a forecast needs."""
 
 
 Report = Callable[[Progress], None]

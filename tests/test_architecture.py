@@ -14,7 +14,7 @@ MODULES = sorted(p for package in ("model", "invariants", "checker") for p in (R
 OURS = {"model", "invariants", "checker"}
 MAY_IMPORT = {"model": {"model"}, "invariants": {"model", "invariants"}, "checker": OURS}
 HOMES = {
-    "numba": ("checker/engines/local",),
+    "numba": ("checker/engines/local", "checker/engines/simulation"),
     "llvmlite": ("checker/kernel", "checker/engines/local"),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
@@ -59,9 +59,9 @@ def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other(path:
     names = imported(path)
     if relative.is_relative_to("model/language"):
         assert not [n for n in names if n.startswith("model.") and not under(n, "model.language")]
-    engines = [e for e in ("local", "spark", "symbolic", "reference") if f"engines/{e}" in str(relative)]
+    engines = [e for e in ("local", "spark", "symbolic", "reference", "simulation") if f"engines/{e}" in str(relative)]
     for engine in engines:
-        others = {"local", "spark", "symbolic", "reference"} - {engine}
+        others = {"local", "spark", "symbolic", "reference", "simulation"} - {engine}
         assert not [n for n in names for other in others if under(n, f"checker.engines.{other}")]
         assert not [n for n in names if under(n, "model.published") or under(n, "invariants")]
 

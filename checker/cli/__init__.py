@@ -10,8 +10,8 @@ import click
 from checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
-    "models", "check", "prove", "verify-proof", "replay", "scenarios", "regress", "sweep", "export", "crosscheck",
-    "analyze", "diff", "mutate", "graph",
+    "models", "check", "simulate", "prove", "verify-proof", "mutate", "replay", "graph", "scenarios", "regress",
+    "sweep", "export", "crosscheck", "analyze", "diff",
 )  # fmt: skip
 
 

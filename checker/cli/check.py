@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from checker.cli.ci import Reports, ci_options, mermaid_option
+from checker.cli.ci import ci_options, mermaid_option
+from checker.cli.delivery import Output, deliver
 from checker.cli.expectation import expectation_lines, settle
-from checker.cli.failures import Failure, failure_of, os_words
+from checker.cli.failures import failure_of
 from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
@@ -38,8 +34,6 @@ class Question:
     keep_going: bool
     deadlock: bool
     symmetry: bool
-    json: str | None
-    itf: str | None
     max_states: int | None
     max_memory: int | None
     max_seconds: float | None
@@ -48,7 +42,7 @@ class Question:
     fail_on_vacuity: bool
     quiet: bool
     cluster: Cluster | None
-    reports: Reports
+    output: Output
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -89,13 +83,13 @@ def command(**options: Any) -> None:
     With --scenario the scenario says what is checked; -s changes its settings.
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
-    reports = Reports.taken(options)
-    question = Question(**options, cluster=cluster_of(options["engine"], spark), reports=reports)
+    output = Output.taken(options)
+    question = Question(**options, cluster=cluster_of(options["engine"], spark), output=output)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
     _require_fitting_options(question)
-    reports.require_apart({"--json": question.json, "--itf": question.itf})
+    output.require_apart()
     scenario = None
     try:
         scenario = _scenario(question)
@@ -103,9 +97,7 @@ def command(**options: Any) -> None:
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None:
-            reports.write_failure(question.model or question.scenario or "", question.settings, failure)
-        if failure is not None and question.json is not None:
-            _write_failure(question, failure)
+            output.write_failure(question.model or question.scenario or "", question.settings, question.engine, failure)
         raise
     _deliver(question, result, scenario)
 
@@ -150,13 +142,11 @@ def _scenario(question: Question) -> Scenario | None:
 
 def _answer(question: Question, scenario: Scenario | None) -> Result:
     """Looks for mistakes in the question first, then searches."""
-    require_writable(question.json)
-    require_writable(question.itf)
-    question.reports.require_writable()
+    question.output.require_writable()
     from checker.library import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
-    question.reports.loaded = loaded
+    question.output.loaded = loaded
     settings = settings_of(loaded.cls, loaded.name, question.settings)
     invariants = question.invariants or None
     if scenario is not None:
@@ -190,82 +180,15 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
-    """Prints the report, then writes the files: neither keeps the other from being tried."""
+    """Prints the report, then writes the files."""
     from checker.reports.layout import Ink
     from checker.reports.text import report, verdict_line
 
-    to_stderr = STDOUT in (question.json, question.itf) or question.reports.to_stdout
-    ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
-    text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
-    if scenario is not None:
-        lines = expectation_lines(scenario, question.settings, result, ink)
-        text += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
-    unprinted: Exception | None = None
-    try:
-        click.echo(text, nl=False, err=to_stderr, color=ink.colour)
-    except OSError as error:
-        message = f"the report cannot be printed: {os_words(error)}"
-        unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
-        _note_failure(result, message)
-    failure = _write_files(question, result)
-    if unprinted is not None:
-        raise unprinted
-    if failure is not None:
-        raise failure
-    raise click.exceptions.Exit(result.exit_code)
+    def text(ink: Ink) -> str:
+        told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+        if scenario is not None:
+            lines = expectation_lines(scenario, question.settings, result, ink)
+            told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
+        return told
 
-
-def _write_files(question: Question, result: Result) -> Failure | None:
-    """Writes ITF and reports, then JSON, which says so where one of them failed; the last failure."""
-    failure = None
-    for write in (partial(_write_itf, question.itf), question.reports.write):
-        try:
-            write(result)
-        except Failure as unwritten:
-            failure = unwritten
-            _note_failure(result, unwritten.message)
-    if question.json is not None:
-        write_json(question.json, result.to_json())
-    return failure
-
-
-def _note_failure(result: Result, message: str) -> None:
-    """Adds to a result that some of its output failed."""
-    result.exit_code = Exit.OUTPUT
-    result.reason = message if result.reason is None else f"{result.reason}; {message}"
-
-
-def _write_itf(path: str | None, result: Result) -> None:
-    if path is None:
-        return
-    from checker.traces.itf import itf_of
-
-    data = itf_of(result)
-    if data is None:
-        click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
-    else:
-        write_json(path, data)
-
-
-def _write_failure(question: Question, failure: Failure) -> None:
-    """The JSON of a check that did not come to a search; a file that cannot be written is not mentioned again."""
-    from checker.reports.unanswered import unanswered
-
-    assert question.json is not None
-    try:
-        write_json(
-            question.json,
-            unanswered(
-                question.model or question.scenario or "",
-                question.settings,
-                question.engine,
-                failure.message,
-                failure.code,
-            ),
-        )
-    except Failure:
-        return
-
-
-def _coloured(stream: Any) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    deliver(question.output, result, text)

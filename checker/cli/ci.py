@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from checker.cli.failures import Failure
-from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.cli.output import write_json, write_text
 from checker.results import Exit
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ def mermaid_option(command: Command) -> Command:
 
 @dataclass
 class Reports:
-    """Which of these are asked for; `loaded` is the model, once it is known."""
+    """Which of these are asked for."""
 
     junit: str | None = None
     sarif: str | None = None
     github: bool = False
     mermaid: str | None = None
-    loaded: LoadedModel | None = field(default=None, repr=False)
+    to_stderr: bool = False
+    """Annotations have to leave standard output to a file."""
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Reports:
@@ -58,24 +59,7 @@ class Reports:
         given = {"--junit": self.junit, "--sarif": self.sarif, "--mermaid": self.mermaid}
         return {name: path for name, path in given.items() if path is not None}
 
-    @property
-    def to_stdout(self) -> bool:
-        return STDOUT in self.files.values()
-
-    def require_apart(self, others: dict[str, str | None]) -> None:
-        """Refuses a file that two options name, and one that cannot be written."""
-        seen: dict[str, str] = {}
-        for name, path in {**others, **self.files}.items():
-            if path is not None and path in seen:
-                raise click.UsageError(f"{seen[path]} and {name} name the same file")
-            if path is not None:
-                seen[path] = name
-
-    def require_writable(self) -> None:
-        for path in self.files.values():
-            require_writable(path)
-
-    def write(self, result: Result) -> None:
+    def write(self, result: Result, loaded: LoadedModel | None) -> None:
         """Writes what is asked for of a check; `Failure` (153) where something cannot be written."""
         if self.mermaid is not None:
             self._write_mermaid(self.mermaid, result)
@@ -84,9 +68,9 @@ class Reports:
         from checker.ci.cases import cases_of
         from checker.reports.text import verdict_line
 
-        assert self.loaded is not None
+        assert loaded is not None
         title = f"isrcheck: {result.model}"
-        self.write_cases(cases_of(result, self.loaded), result.exit_code, result.settings, title, verdict_line(result))
+        self.write_cases(cases_of(result, loaded), result.exit_code, result.settings, title, verdict_line(result))
 
     def _write_mermaid(self, path: str, result: Result) -> None:
         from checker.traces.mermaid import mermaid_of
@@ -117,7 +101,7 @@ class Reports:
         from checker.ci.github import commands, summary
 
         for line in commands(cases):
-            click.echo(line, err=self.to_stdout)
+            click.echo(line, err=self.to_stderr)
         path = os.environ.get(SUMMARY)
         if path:
             try:

@@ -8,6 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from checker.forecast import forecast
 from checker.reports.layout import number, size
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Watcher:
 def counts(progress: Progress) -> str:
     """Level, counts, rates and memory of a running search."""
     if progress.distinct is None or progress.generated is None:
-        return f"level {progress.level}, no violation before, {size(progress.memory)}"
+        return progress.note or f"level {progress.level}, no violation before, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)
     return ", ".join(
         (
@@ -102,5 +103,15 @@ def counts(progress: Progress) -> str:
             f"frontier {number(progress.expanded or 0)} of {number(progress.frontier or 0)}",
             size(progress.memory),
             *([progress.note] if progress.note else []),
+            *_forecast(progress),
         )
     )
+
+
+def _forecast(progress: Progress) -> list[str]:
+    """What is likely to come at the present speed, where the levels say so."""
+    expected = forecast(progress.levels)
+    if expected is None or not progress.distinct or progress.seconds <= 0:
+        return []
+    low, high = (round(n * progress.seconds / progress.distinct) for n in (expected.low, expected.high))
+    return [f"forecast {number(expected.low)} to {number(expected.high)} in all, {low} to {high} s"]

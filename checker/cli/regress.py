@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from checker.cli.ci import Reports, ci_options
+from checker.cli.delivery import Output
 from checker.cli.failures import Failure, failure_of
 from checker.cli.options import seconds_of
-from checker.cli.output import STDOUT, require_writable, write_json
+from checker.cli.output import write_json
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Regression:
 @click.command("regress", short_help="Derives scenarios again and explains what has changed.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@click.option("--json", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 @ci_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a scenario up after so many states.")
@@ -64,7 +65,6 @@ class Regression:
 def command(
     paths: tuple[str, ...],
     update: bool,
-    json_path: str | None,
     workers: int | None,
     max_states: int | None,
     max_seconds: float | None,
@@ -74,11 +74,9 @@ def command(
 
     Exit codes: 0 all as recorded and as expected, 10 a difference, else that of what could not run (75, 150, 152).
     """
-    reports = Reports.taken(options)
-    reports.require_apart({"--json": json_path})
-    require_writable(json_path)
-    reports.require_writable()
-    to_stderr = json_path == STDOUT or reports.to_stdout
+    output = Output.taken(options)
+    output.require_apart()
+    output.require_writable()
     from checker.exploration import Limits
     from checker.scenarios.collection import folders
 
@@ -88,19 +86,19 @@ def command(
         limits = Limits(max_states, max_seconds)
         for outcome in _regressions(folders(paths), limits, workers or _cores(), update):
             outcomes.append(outcome)
-            click.echo("\n".join(_text(outcome)), err=to_stderr)
+            click.echo("\n".join(_text(outcome)), err=output.to_stdout)
             if outcome.code == Exit.INTERRUPTED:
                 raise KeyboardInterrupt
-        click.echo(_total(outcomes), err=to_stderr)
+        click.echo(_total(outcomes), err=output.to_stdout)
     except (Exception, KeyboardInterrupt) as error:
         failure = failure_of(error)
         if failure is None or isinstance(error, BrokenPipeError):
             raise
     code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
-    _write_reports(reports, outcomes, code, failure)
-    if json_path is not None:
+    _write_reports(output.reports, outcomes, code, failure)
+    if output.json is not None:
         reason, scenarios = failure and failure.message, [outcome.to_json() for outcome in outcomes]
-        write_json(json_path, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
+        write_json(output.json, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
     raise failure or click.exceptions.Exit(code)
 
 

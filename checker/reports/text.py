@@ -21,7 +21,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
         _actions(result, ink),
         _vacuity(result, ink),
         _cost(result, ink),
-        *_counterexamples(result, ink),
+        *counterexamples(result, ink),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -101,9 +101,21 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
     if result.partial is not None:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
         lines.append(f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)")
+    lines += _forecast(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
     return [ink("head", "Not covered"), *columns([line] for line in lines)]
+
+
+def _forecast(result: Result) -> list[str]:
+    """How large the whole is likely to be, where the levels say so."""
+    if result.extra.get("forecast") is None:
+        return []
+    expected = result.extra["forecast"]
+    words = {"states": number, "seconds": seconds, "store_bytes": size}
+    names = {"states": " states in all", "seconds": " at the speed so far", "store_bytes": " of states"}
+    told = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
+    return [f"forecast from the growth of levels: {', '.join(told)}"]
 
 
 # --- what it rests on -----------------------------------------------------------------------------------------------
@@ -203,7 +215,7 @@ def _each(result: Result) -> str:
     return "a state" if result.orbits is None else "an orbit"
 
 
-def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
+def counterexamples(result: Result, ink: Ink) -> list[list[str]]:
     """Each trace once, shortest first, with everything that is false at its end."""
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in _violated(result):

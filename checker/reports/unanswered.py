@@ -25,5 +25,5 @@ def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, e
         bounds={},
         actions_never_fired=[],
         goals_never_reached=[],
-        unrolled=0 if engine == "symbolic" else None,
+        unrolled=0 if engine in ("symbolic", "simulation") else None,
     ).to_json()

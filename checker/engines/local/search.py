@@ -314,6 +314,7 @@ class Search:
             expanded=self._sum(loops.EXPANDED),
             memory=self.store.held,
             seconds=elapsed,
+            levels=tuple(level.distinct for level in self.history),
         )
 
     def _finish_level(self) -> None:

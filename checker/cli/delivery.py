@@ -1,0 +1,131 @@
+"""How a result leaves: the report is printed, then files are written; neither keeps the other from being tried."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.cli.ci import Reports
+from checker.cli.failures import Failure, os_words
+from checker.cli.output import STDOUT, require_writable, write_json
+from checker.results import Exit
+
+if TYPE_CHECKING:
+    from checker.library import LoadedModel
+    from checker.reports.layout import Ink
+    from checker.results import Result
+
+
+@dataclass
+class Output:
+    """The files that are asked for; - is standard output, and the report then goes to standard error.
+
+    `loaded` is the model, once it is known: reports for continuous integration name its source.
+    """
+
+    json: str | None = None
+    itf: str | None = None
+    reports: Reports = field(default_factory=Reports)
+    loaded: LoadedModel | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.reports.to_stderr = self.to_stdout
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> Output:
+        """Takes the options that are its own out of those of a command."""
+        return cls(options.pop("json", None), options.pop("itf", None), Reports.taken(options))
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The options that name a file, and the file."""
+        given = {"--json": self.json, "--itf": self.itf, **self.reports.files}
+        return [(option, path) for option, path in given.items() if path is not None]
+
+    def require_apart(self) -> None:
+        """Refuses a file that two options name."""
+        seen: dict[str, str] = {}
+        for option, path in self.files:
+            if path in seen:
+                raise click.UsageError(f"{seen[path]} and {option} name the same file")
+            seen[path] = option
+
+    def require_writable(self) -> None:
+        for _, path in self.files:
+            require_writable(path)
+
+    @property
+    def to_stdout(self) -> bool:
+        return any(path == STDOUT for _, path in self.files)
+
+    def write(self, result: Result) -> Failure | None:
+        """Writes all but the JSON, then the JSON, which says what could not be written; the last failure."""
+        failure = None
+        for write in (self._write_itf, self._write_reports):
+            try:
+                write(result)
+            except Failure as unwritten:
+                failure = unwritten
+                _note_failure(result, unwritten.message)
+        if self.json is not None:
+            write_json(self.json, result.to_json())
+        return failure
+
+    def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
+        """What is written of a question without an answer; what cannot be written is not mentioned again."""
+        from checker.reports.unanswered import unanswered
+
+        self.reports.write_failure(model, settings, failure)
+        if self.json is not None:
+            with suppress(Failure):
+                write_json(self.json, unanswered(model, settings, engine, failure.message, failure.code))
+
+    def _write_itf(self, result: Result) -> None:
+        if self.itf is None:
+            return
+        from checker.traces.itf import itf_of
+
+        data = itf_of(result)
+        if data is None:
+            click.echo(f"isrcheck: there is no counterexample; {self.itf} is not written", err=True)
+        else:
+            write_json(self.itf, data)
+
+    def _write_reports(self, result: Result) -> None:
+        self.reports.write(result, self.loaded)
+
+
+def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
+    """Prints the report, then writes the files, and ends with the exit code of the result."""
+    from checker.reports.layout import Ink
+
+    ink = Ink(_coloured(sys.stderr if output.to_stdout else sys.stdout))
+    unprinted: Exception | None = None
+    try:
+        click.echo(text(ink), nl=False, err=output.to_stdout, color=ink.colour)
+    except OSError as error:
+        message = f"the report cannot be printed: {os_words(error)}"
+        unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
+        _note_failure(result, message)
+    failure = output.write(result)
+    if unprinted is not None:
+        raise unprinted
+    if failure is not None:
+        raise failure
+    raise click.exceptions.Exit(result.exit_code)
+
+
+def _note_failure(result: Result, message: str) -> None:
+    """Adds to a result that some of its output failed."""
+    result.exit_code = Exit.OUTPUT
+    result.reason = message if result.reason is None else f"{result.reason}; {message}"
+
+
+def _coloured(stream: Any) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,79 @@
+"""`isrcheck simulate`: random walks, for spaces too large to explore."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from checker.cli.delivery import Output, deliver
+from checker.cli.failures import failure_of
+from checker.cli.options import seconds_of, settings_of, settings_option
+
+if TYPE_CHECKING:
+    from checker.reports.layout import Ink
+    from checker.results import Result
+
+DEPTH: Final = 100
+
+
+@click.command("simulate", short_help="Walks at random through a model that is too large to explore.")
+@click.argument("model")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option(
+    "--walks", type=click.IntRange(min=1), metavar="N", help="How many walks; 10,000, unless --seconds is given."
+)
+@click.option(
+    "--depth", type=click.IntRange(2, 10**6), default=DEPTH, show_default=True, metavar="N", help="States of a walk."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Same seed, same walks; else one is drawn."
+)
+@click.option("--seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
+@click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
+    """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it meets.
+
+    Every step is drawn from all that are enabled, each as likely. A violation is shortened before it is shown. Without
+    one nothing is said to hold: exit code 0 says that the walks were done, 152 that time ended them before.
+    """
+    output = Output.taken(asked)
+    output.require_apart()
+    try:
+        output.require_writable()
+        result = _answer(model, settings, quiet, asked)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is not None:
+            output.write_failure(model, settings, "simulation", failure)
+        raise
+    deliver(output, result, _text(result, quiet))
+
+
+def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Result:
+    from checker.cli.progress import Watcher
+    from checker.library import blaming, load_model_class
+    from checker.simulating import simulate
+
+    loaded = load_model_class(model)
+    settings = settings_of(loaded.cls, loaded.name, texts)
+    asked["invariants"] = asked["invariants"] or None
+    with blaming(loaded.origin):
+        loaded.chosen(asked["invariants"])
+        loaded.cls(**settings)
+    with Watcher(quiet=quiet) as watcher:
+        return simulate(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
+
+
+def _text(result: Result, quiet: bool) -> Any:
+    from checker.reports.sampling import report, verdict_line
+
+    def text(ink: Ink) -> str:
+        return verdict_line(result, ink) + "\n" if quiet else report(result, ink)
+
+    return text

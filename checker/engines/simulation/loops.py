@@ -1,0 +1,294 @@
+"""The inner loops of random walks, compiled by Numba: independent of any model, and all in this one file.
+
+Walks go in *lanes*, one step at a time, all lanes together. What a walk does depends on the seed and on its number
+alone: every choice is drawn from a hash of seed, number and position. So lanes, chunks and threads change nothing.
+"""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+GOLDEN: Final = 0x9E3779B97F4A7C15
+OUTSIDE_BIT: Final = 2
+"""The mask of the verdict bit of states that are not counted."""
+FINGERPRINT_BITS: Final = 16
+"""The registers of the estimate are 2**16: its standard error is 0.4 %."""
+
+WALK_BITS: Final = 40
+NEVER: Final = (1 << 62) - 1
+"""What was seen first is kept as position << WALK_BITS | walk: the fewest states win, then the least walk."""
+
+AT_DEPTH: Final = 0
+STUCK: Final = 1
+FENCED: Final = 2
+WRONG: Final = 3
+"""Why a walk ended: it was as long as it may be; nothing was enabled; every successor was outside the constraints;
+it came to a violation or to a state without meaning."""
+
+LANES: Final = 0
+NEXT: Final = 1
+END: Final = 2
+STATES: Final = 3
+REJECTED: Final = 4
+"""Entries of `cursor`: lanes in use, the next walk of the chunk, the walk after its last one, states walked through,
+successors outside the constraints."""
+
+FAILURES: Final = 2
+"""The entry of the kernel's tally that counts failing instances."""
+
+
+def _call(count: int) -> Any:
+    """Code for a call of the function whose address is the first argument, with `count` integers."""
+
+    def generate(context, builder, signature, arguments):
+        i64 = ir.IntType(64)
+        returns = signature.return_type is types.int64
+        kind = ir.FunctionType(i64 if returns else ir.VoidType(), [i64] * count)
+        value = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return value if returns else context.get_dummy_value()
+
+    return generate
+
+
+@intrinsic
+def call_expand(typingctx, function, states, n, successors, sources, transitions, tally):
+    return types.int64(*[types.int64] * 7), _call(6)
+
+
+@intrinsic
+def call_failures(typingctx, function, states, n, sources, transitions):
+    return types.int64(*[types.int64] * 5), _call(4)
+
+
+@intrinsic
+def call_batch(typingctx, function, states, n, out):
+    """`hashes` and `judge` alike."""
+    return types.void(*[types.int64] * 4), _call(3)
+
+
+_compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
+
+
+@_compiled
+def mixed(x):
+    """A 64-bit hash of 64 bits (the last steps of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@_compiled
+def key_of(seed, walk):
+    """What all draws of a walk come from."""
+    return mixed(mixed(np.uint64(seed)) + np.uint64(GOLDEN) * np.uint64(walk + 1))
+
+
+@_compiled
+def draw(key, position, bound):
+    """A number from 0 to `bound - 1`, each as likely as another (to one part in 2**32)."""
+    bits = mixed(key + np.uint64(GOLDEN) * np.uint64(position + 1)) >> np.uint64(32)
+    return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
+
+
+@_compiled
+def fingerprint(registers, h):
+    """Note a hash for the estimate of how many different ones there are."""
+    h = mixed(h)
+    rest = (h << np.uint64(FINGERPRINT_BITS)) | (np.uint64(1) << np.uint64(FINGERPRINT_BITS - 1))
+    rank = 1
+    while not rest >> np.uint64(63):
+        rest <<= np.uint64(1)
+        rank += 1
+    place = h >> np.uint64(64 - FINGERPRINT_BITS)
+    if rank > registers[place]:
+        registers[place] = rank
+
+
+@_compiled
+def saw(first, verdicts, wanted, position, walk):
+    """Note the wanted bits of a verdict in `first`; whether there are any."""
+    code = (position << WALK_BITS) | walk
+    any_seen = False
+    for j in range(len(wanted)):
+        bits = verdicts[j] & wanted[j]
+        if bits:
+            any_seen = True
+            for b in range(64):
+                if (bits >> np.uint64(b)) & np.uint64(1) and code < first[64 * j + b]:
+                    first[64 * j + b] = code
+    return any_seen
+
+
+@_compiled
+def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane):
+    """Give a lane the next walk of the chunk; whether there was one."""
+    if cursor[NEXT] >= cursor[END]:
+        return False
+    walk = cursor[NEXT]
+    cursor[NEXT] += 1
+    walks[lane], positions[lane], keys[lane] = walk, 1, key_of(seed, walk)
+    start = draw(keys[lane], 0, len(initial))
+    for j in range(states.shape[1]):
+        states[lane, j] = initial[start, j]
+    for j in range(seen.shape[1]):
+        seen[lane, j] = initial_bits[start, j]
+    fingerprint(registers, initial_hashes[start])
+    cursor[STATES] += 1
+    return True
+
+
+@_compiled
+def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers):
+    """The first walks of a chunk."""
+    lane = 0
+    while lane < len(walks) and begin(
+        cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane
+    ):
+        lane += 1
+    cursor[LANES] = lane
+
+
+@_compiled
+def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
+    """For each lane the position of one of its successors inside the constraints, drawn from all of these, or -1."""
+    for i in range(lanes):
+        degrees[i], left[i], chosen[i] = 0, 0, -1
+    for k in range(found):
+        degrees[sources[k]] += 1
+        if not (constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT)):
+            left[sources[k]] += 1
+    for i in range(lanes):
+        left[i] = draw(keys[i], positions[i], left[i]) if left[i] else -1
+    for k in range(found):
+        if constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
+            continue
+        lane = sources[k]
+        if left[lane] == 0:
+            chosen[lane] = k
+        left[lane] -= 1
+
+
+@_compiled
+def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
+    """Note what is wrong with successors outside the constraints: nobody walks there."""
+    for k in range(found):
+        if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
+            lane = sources[k]
+            cursor[REJECTED] += 1
+            saw(first, verdicts[k], wanted, positions[lane] + 1, walks[lane])
+
+
+@_compiled
+def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
+    """Note the states in which an instance has no meaning."""
+    found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
+    for k in range(found):
+        code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
+        if code < first[place]:
+            first[place] = code
+
+
+@_compiled
+def note_stuck(lanes, degrees, walks, positions, first, place):
+    """Note the states in which nothing is enabled."""
+    for i in range(lanes):
+        code = (positions[i] << WALK_BITS) | walks[i]
+        if degrees[i] == 0 and code < first[place]:
+            first[place] = code
+
+
+@_compiled
+def move(lanes, chosen, successors, transitions, states, positions, taken):
+    """Every lane goes to the successor that was chosen for it."""
+    for i in range(lanes):
+        k = chosen[i]
+        if k >= 0:
+            for j in range(states.shape[1]):
+                states[i, j] = successors[k, j]
+            positions[i] += 1
+            taken[transitions[k]] += 1
+
+
+@_compiled
+def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
+    """Look at the states that the lanes have come to: `ending` says why a walk ends there, -1 where it goes on."""
+    for i in range(cursor[LANES]):
+        ending[i] = -1
+        if chosen[i] < 0:
+            ending[i] = FENCED if degrees[i] else STUCK
+            continue
+        cursor[STATES] += 1
+        fingerprint(registers, hashes[i])
+        for j in range(seen.shape[1]):
+            seen[i, j] |= verdicts[i, j]
+        if saw(first, verdicts[i], wanted, positions[i], walks[i]):
+            ending[i] = WRONG
+        elif positions[i] >= depth:
+            ending[i] = AT_DEPTH
+
+
+@_compiled
+def settle(
+    cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
+    ending, lengths, ends, reached,
+):  # fmt: skip
+    """Count the walks that ended; their lanes get the next walks, or are closed."""
+    for i in range(cursor[LANES] - 1, -1, -1):
+        if ending[i] < 0:
+            continue
+        lengths[positions[i]] += 1
+        ends[ending[i]] += 1
+        for b in range(len(reached)):
+            if (seen[i, b >> 6] >> np.uint64(b & 63)) & np.uint64(1):
+                reached[b] += 1
+        if not begin(
+            cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, i
+        ):
+            last = cursor[LANES] - 1
+            cursor[LANES] = last
+            walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
+            states[i] = states[last]
+            seen[i] = seen[last]
+
+
+@_compiled
+def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
+    """Up to so many steps of all lanes. `functions` are the addresses of `expand`, `failures`, `judge` and `hashes`."""
+    rows, bits, row_hashes = initial
+    states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
+    successors, sources, transitions, beside, failing, failing_transitions = buffers
+    cursor, taken, tally, lengths, ends, reached, first, registers = seen
+    stuck_place = len(first) - 2
+    for _ in range(steps):
+        count = cursor[LANES]
+        if count == 0:
+            return
+        failures = tally[FAILURES]
+        found = call_expand(
+            functions[0], states.ctypes.data, count, successors.ctypes.data, sources.ctypes.data,
+            transitions.ctypes.data, tally.ctypes.data,
+        )  # fmt: skip
+        if tally[FAILURES] != failures:
+            note_failing(
+                functions[1], states, count, failing, failing_transitions, walks, positions, first, stuck_place + 1
+            )
+        if constrained:
+            call_batch(functions[2], successors.ctypes.data, found, beside.ctypes.data)
+            look_outside(found, sources, beside, wanted, walks, positions, first, cursor)
+        choose(found, sources, beside, constrained, count, keys, positions, degrees, left, chosen)
+        note_stuck(count, degrees, walks, positions, first, stuck_place)
+        move(count, chosen, successors, transitions, states, positions, taken)
+        call_batch(functions[2], states.ctypes.data, count, verdicts.ctypes.data)
+        call_batch(functions[3], states.ctypes.data, count, hashes.ctypes.data)
+        note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, met, registers, first, ending)
+        settle(
+            cursor, seed, rows, bits, row_hashes, states, walks, positions, keys, met, registers, ending, lengths,
+            ends, reached,
+        )  # fmt: skip

@@ -1,0 +1,184 @@
+"""Random walks from initial states: every step is an instance drawn from all that are enabled, each as likely.
+
+Walks are done in rounds, which end at the same walk whatever the number of threads: so with the same seed the same is
+found, unless time or an interruption ends a round early. After a round in which something is wrong there is no other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Literal
+
+import numpy as np
+
+from checker.engines.simulation import loops
+from checker.engines.simulation.walks import CHUNK, Flags, Seen, Start, Walker
+from checker.exploration import Path, Progress, Report
+from checker.kernel.compile import Kernel
+from checker.kernel.layout import Words
+from checker.kernel.verdicts import FAILED
+from model.language.system import TransitionSystem
+
+ROUND: Final = 32 * CHUNK
+Wrong = Callable[[Words], Flags]
+"""Of some states those in which something is wrong."""
+MEANINGLESS: Final = "a predicate without meaning"
+FAILING: Final = "an instance without meaning"
+STUCK: Final = "a state without an enabled instance"
+
+
+@dataclass
+class Sampled:
+    """What walks have found.
+
+    `paths` leads to each violated invariant by its name, and to STUCK, MEANINGLESS and FAILING; `wrong` says of states
+    whether they are such; those of STUCK and FAILING must be counted, violating ones need not.
+    """
+
+    start: Start
+    seen: Seen
+    paths: dict[str, Path] = field(default_factory=dict)
+    wrong: dict[str, Wrong] = field(default_factory=dict)
+    ended: Literal["time", "interrupt"] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    workers: int = 1
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.start.kernel
+
+
+def search(
+    system: TransitionSystem,
+    *,
+    walks: int | None,
+    depth: int,
+    seed: int,
+    deadlock: bool,
+    seconds: float | None,
+    workers: int,
+    report: Report | None,
+) -> Sampled:
+    """Does so many walks of so many states, or as many as there is time for."""
+    began = time.perf_counter()
+    kernel = Kernel(system)
+    compiled = time.perf_counter()
+    start = Start(system, kernel, depth, seed)
+    sampled = Sampled(start, Seen.nothing(start), workers=workers)
+    sampled.wrong = _questions(start, deadlock)
+    until = None if seconds is None else compiled + seconds
+    if not _wrong_at_first(sampled) and len(start.rows):
+        _Rounds(sampled, until, report, began).walk(walks)
+        _find(sampled)
+    sampled.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
+    return sampled
+
+
+def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
+    kernel = start.kernel
+
+    def bit(number: int) -> Wrong:
+        def asked(states: Words) -> Flags:
+            word = kernel.judge(states)[:, number // 64]
+            return (word >> np.uint64(number % 64) & np.uint64(1)).astype(np.bool_)
+
+        return asked
+
+    def stuck(states: Words) -> Flags:
+        flags: Flags = np.bincount(kernel.expand(states)[1], minlength=len(states)) == 0
+        return flags
+
+    def failing(states: Words) -> Flags:
+        flags: Flags = np.bincount(kernel.failures(states)[0], minlength=len(states)) > 0
+        return flags
+
+    asked = {name: bit(number) for name, number in kernel.verdicts.invariants.items()}
+    return asked | {MEANINGLESS: bit(FAILED), FAILING: failing} | ({STUCK: stuck} if deadlock else {})
+
+
+def _wrong_at_first(sampled: Sampled) -> bool:
+    """Whether an initial state, counted or not, is wrong already: then nobody needs to walk."""
+    start = sampled.start
+    for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
+        rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]
+        if rows:
+            sampled.paths[name] = Path(min(rows), (), canonical=False)
+    return bool(sampled.paths)
+
+
+def _find(sampled: Sampled) -> None:
+    """The paths to what was found first of each kind."""
+    start, first = sampled.start, sampled.seen.first
+    places = {**start.kernel.verdicts.invariants, MEANINGLESS: FAILED, STUCK: start.stuck, FAILING: start.failing}
+    for name, place in places.items():
+        if name in sampled.wrong and first[place] != loops.NEVER:
+            reached = None if name in (STUCK, FAILING) else sampled.wrong[name]
+            sampled.paths[name] = Walker(start, 1).again(int(first[place]), reached)
+
+
+class _Rounds:
+    """Threads that take chunks of walks; the main one is among them, and looks at the clock in between."""
+
+    def __init__(self, sampled: Sampled, until: float | None, report: Report | None, began: float) -> None:
+        self.sampled, self.until, self.report, self.began = sampled, until, report, began
+        self.walkers = [Walker(sampled.start) for _ in range(sampled.workers)]
+        self.stopping = False
+
+    def walk(self, walks: int | None) -> None:
+        with ThreadPoolExecutor(len(self.walkers)) as pool:
+            try:
+                first = 0
+                while (walks is None or first < walks) and not self.stopping and not self._anything_wrong():
+                    last = first + ROUND if walks is None else min(first + ROUND, walks)
+                    self._round(pool, first, last)
+                    first = last
+            except KeyboardInterrupt:
+                self.sampled.ended = "interrupt"
+            finally:
+                self.stopping = True
+        for walker in self.walkers:
+            self.sampled.seen.add(walker.seen)
+
+    def _round(self, pool: ThreadPoolExecutor, first: int, last: int) -> None:
+        chunks = count(first, CHUNK)
+
+        def work(walker: Walker, look: Callable[[], bool]) -> None:
+            for begin in chunks:
+                if begin >= last or look():
+                    return
+                walker.chunk(begin, min(begin + CHUNK, last), look)
+
+        main, *others = self.walkers
+        tasks = [pool.submit(work, walker, lambda: self.stopping) for walker in others]
+        work(main, self._look)
+        for task in tasks:
+            task.result()
+
+    def _look(self) -> bool:
+        """Whether it is time to stop."""
+        now = time.perf_counter()
+        if self.until is not None and now > self.until and not self.stopping:
+            self.sampled.ended, self.stopping = "time", True
+        if self.report is not None:
+            walked = sum(w.seen.walks for w in self.walkers)
+            states = sum(w.seen.states for w in self.walkers)
+            rate = round(states / max(now - self.began, 1e-9))
+            note = f"{walked:,} walks, {states:,} states ({rate:,}/s)"
+            self.report(Progress(0, None, None, None, None, self.memory, now - self.began, note))
+        return self.stopping
+
+    @property
+    def memory(self) -> int:
+        return sum(w.nbytes for w in self.walkers)
+
+    def _anything_wrong(self) -> bool:
+        """Whether a round has met what ends the walks; a state where nothing is enabled does only if it is asked."""
+        start = self.sampled.start
+        first = np.min([w.seen.first for w in self.walkers], axis=0)
+        wanted = [FAILED, *start.kernel.verdicts.invariants.values(), start.failing]
+        wanted += [start.stuck] if STUCK in self.sampled.wrong else []
+        return bool((first[wanted] != loops.NEVER).any())

@@ -1,0 +1,191 @@
+"""Shorter paths to the same kind of end: what a random walk did beside the point is left away.
+
+Three things are tried until none helps: to leave out steps and skip those that are then impossible, to leave out what
+goes in a circle, and to take a way round that a small search finds between two states of the path, or to another end.
+None of this proves that there is no shorter path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from checker.engines.simulation.search import FAILING, STUCK, Sampled, Wrong
+from checker.engines.simulation.walks import Flags
+from checker.exploration import Path
+from checker.kernel.compile import Kernel
+from checker.kernel.layout import Words
+from checker.kernel.verdicts import OUTSIDE
+
+TOGETHER: Final = 256
+"""Shorter paths that are tried at once."""
+NEIGHBOURS: Final = 3_000
+"""States of a search for a way round."""
+EFFORT: Final = 20_000_000
+"""States that may be expanded for one path; then it stays as long as it is."""
+
+
+def shortened(sampled: Sampled, name: str) -> Path:
+    """A path to the same kind of end as `sampled.paths[name]`, at most as long."""
+    path = sampled.paths[name]
+    if not path.instances:
+        return path
+    return _Shortening(sampled.kernel, sampled.wrong[name], name not in (STUCK, FAILING), path).path()
+
+
+class _Shortening:
+    """`beyond` says whether the last state may be outside the constraints."""
+
+    def __init__(self, kernel: Kernel, wrong: Wrong, beyond: bool, path: Path) -> None:
+        self.kernel, self.wrong, self.beyond = kernel, wrong, beyond
+        self.start = kernel.layout.pack([path.start])
+        self.origin, self.steps = path.start, list(path.instances)
+        self.effort = EFFORT
+
+    def path(self) -> Path:
+        while self.effort > 0:
+            before = len(self.steps)
+            self._leave_out()
+            if self.effort > 0:
+                self._go_round()
+            if len(self.steps) == before:
+                break
+        return Path(self.origin, tuple(self.steps), canonical=False)
+
+    # --- leaving out ------------------------------------------------------------------------------------------------
+
+    def _leave_out(self) -> None:
+        """Delta debugging: larger parts first, in the end each single step."""
+        size = max(1, len(self.steps) // 2)
+        while self.effort > 0:
+            if self._shorter_without(size):
+                size = min(size, max(1, len(self.steps) // 2))
+            elif size == 1:
+                return
+            else:
+                size //= 2
+
+    def _shorter_without(self, size: int) -> bool:
+        """Leaves out some `size` steps that stand together, if one can."""
+        starts = range(0, len(self.steps), max(1, size // 2))
+        plans = [self.steps[:i] + self.steps[i + size :] for i in starts]
+        for first in range(0, len(plans), TOGETHER):
+            taken = self._follow(plans[first : first + TOGETHER])
+            best = min((steps for steps in taken if steps is not None), key=len, default=None)
+            if best is not None and len(best) < len(self.steps):
+                self.steps = best
+                return True
+        return False
+
+    def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
+        """The steps of each plan that are possible one after the other, up to what is wrong; None if nothing is."""
+        width = max(map(len, plans))
+        table = np.full((len(plans), width), -1, dtype=np.int64)
+        for i, plan in enumerate(plans):
+            table[i, : len(plan)] = plan
+        states = np.repeat(self.start, len(plans), axis=0)
+        taken: list[list[int]] = [[] for _ in plans]
+        done = [False] * len(plans)
+        active = np.arange(len(plans))
+        for column in range(width):
+            active = active[table[active, column] >= 0]
+            if not len(active):
+                break
+            lanes, following = self._step(states[active], table[active, column])
+            wrong, inside = self.wrong(following), self._inside(following)
+            ended = wrong & inside if not self.beyond else wrong
+            for lane, is_end, is_inside, state in zip(active[lanes].tolist(), ended, inside, following, strict=True):
+                if is_end or is_inside:
+                    taken[lane].append(int(table[lane, column]))
+                    states[lane], done[lane] = state, bool(is_end)
+            active = active[[not done[lane] for lane in active.tolist()]]
+        return [steps if end else None for steps, end in zip(taken, done, strict=True)]
+
+    def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
+        """Of some states those in which the wanted transition is enabled, and where it leads."""
+        self.effort -= len(states)
+        successors, source, transition, _ = self.kernel.expand(states)
+        chosen = transition == wanted[source]
+        return source[chosen], successors[chosen]
+
+    def _inside(self, states: Words) -> Flags:
+        inside: Flags = self.kernel.judge(states)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
+        return inside
+
+    # --- ways round -------------------------------------------------------------------------------------------------
+
+    def _go_round(self) -> None:
+        """From each state of the path a small search for a later one, or for another end, that is nearer."""
+        self._cut_circles()
+        position = 0
+        while position < len(self.steps) and self.effort > 0:
+            found = self._way_round(position)
+            if found is None:
+                position += 1
+            else:
+                after, way = found
+                self.steps = self.steps[:position] + way + self.steps[after:]
+
+    def _cut_circles(self) -> None:
+        """Goes on from each state as the path does when it is there for the last time."""
+        path = [row.tobytes() for row in self._states()]
+        last = {state: i for i, state in enumerate(path)}
+        kept, at = [], last[path[0]]
+        while at < len(self.steps):
+            kept.append(self.steps[at])
+            at = last[path[at + 1]]
+        self.steps = kept
+
+    def _states(self) -> Words:
+        """The states of the path."""
+        rows = [self.start]
+        for step in self.steps:
+            rows.append(self._step(rows[-1], np.array([step]))[1])
+        return np.concatenate(rows)
+
+    def _way_round(self, position: int) -> tuple[int, list[int]] | None:
+        """Fewer steps from a state of the path to a later one, given by its position, and those; the greatest gain."""
+        path = [row.tobytes() for row in self._states()]
+        goals = {state: i for i, state in enumerate(path) if i > position}
+        came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}
+        frontier, distance = [path[position]], 0
+        best: tuple[int, int, bytes] | None = None
+        left = len(self.steps) - position
+        while frontier and len(came) < NEIGHBOURS and distance + 1 < left:
+            distance += 1
+            frontier, ends = self._neighbours(frontier, came)
+            met = [(len(self.steps), state) for state in ends] + [(goals.get(s, -1), s) for s in frontier]
+            for after, state in met:
+                gain = after - position - distance
+                if gain > 0 and (best is None or gain > best[0]):
+                    best = gain, after, state
+            if ends:
+                break
+        if best is None:
+            return None
+        way: list[int] = []
+        at = came[best[2]]
+        while at is not None:
+            way.append(at[1])
+            at = came[at[0]]
+        return best[1], way[::-1]
+
+    def _neighbours(
+        self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
+    ) -> tuple[list[bytes], list[bytes]]:
+        """The new states one step on, and those of them that are wrong."""
+        states = np.frombuffer(b"".join(frontier), dtype=np.uint64).reshape(len(frontier), -1)
+        self.effort -= len(states)
+        successors, source, transition, _ = self.kernel.expand(states)
+        inside = self._inside(successors)
+        wrong = self.wrong(successors) & (inside | self.beyond)
+        order = np.lexsort((transition, source))
+        fresh, ends = list[bytes](), list[bytes]()
+        for k in order[(inside | wrong)[order]].tolist():
+            state = successors[k].tobytes()
+            if state not in came:
+                came[state] = frontier[source[k]], int(transition[k])
+                (ends if wrong[k] else fresh).append(state)
+        return fresh, ends

@@ -1,0 +1,186 @@
+"""Walks in lanes: what one thread does, what it has seen, and a single walk again with all its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from checker.engines.simulation import loops
+from checker.exploration import Path
+from checker.kernel.compile import ROOM, Integers, Kernel
+from checker.kernel.layout import Words
+from checker.kernel.llvm import ACTIONS, GREATEST, LEAST
+from checker.kernel.verdicts import FAILED, OUTSIDE
+from model.language.expressions import FALSE
+from model.language.system import TransitionSystem
+
+CHUNK: Final = 512
+"""Walks that a thread takes at a time."""
+STEPS: Final = 32
+"""Steps of all lanes between two looks at the clock: some milliseconds."""
+Flags = np.typing.NDArray[np.bool_]
+LARGEST_ROOM: Final = 1 << 19
+"""Successors that a thread has room for."""
+
+
+class Start:
+    """What walks are about: a system, the counted ones of its initial states, how far, and the seed.
+
+    `wanted` are the verdict bits that end a walk. In `first`, places below `stuck` belong to these bits.
+    """
+
+    def __init__(self, system: TransitionSystem, kernel: Kernel, depth: int, seed: int) -> None:
+        self.system, self.kernel, self.depth, self.seed = system, kernel, depth, seed
+        rows = kernel.layout.pack(system.initial)
+        bits = kernel.judge(rows)
+        self.judged = bits
+        counted = bits[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
+        self.rows, self.bits = np.ascontiguousarray(rows[counted]), np.ascontiguousarray(bits[counted])
+        self.hashes = kernel.hashes(self.rows)
+        self.wanted = mask(kernel.verdicts.words, [FAILED, *kernel.verdicts.invariants.values()])
+        self.constrained = bool(system.constraints)
+        names = ("expand", "failures", "judge", "hashes")
+        self.functions = np.array([kernel.addresses[name] for name in names], dtype=np.int64)
+        self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
+
+    @property
+    def lanes(self) -> int:
+        """How many walks go together: fewer where each state may have very many successors."""
+        return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
+
+
+def mask(words: int, bits: Iterable[int]) -> Words:
+    """Some bits of a verdict as words."""
+    found = np.zeros(words, dtype=np.uint64)
+    for bit in bits:
+        found[bit // 64] |= np.uint64(1 << bit % 64)
+    return found
+
+
+@dataclass
+class Seen:
+    """What walks have seen: sums, least and greatest values, so that parts can be put together in any order.
+
+    `taken` counts the steps by transition, `tally` is that of the kernel's `expand`, `lengths` counts the walks that
+    ended by their states, `ends` by why they did, `reached` for each verdict bit those that met it. `first` has for
+    each verdict bit, for a state where nothing is enabled and for a failing instance where it was met first.
+    """
+
+    taken: Integers
+    tally: Integers
+    lengths: Integers
+    ends: Integers
+    reached: Integers
+    first: Integers
+    registers: np.typing.NDArray[np.uint8]
+    cursor: Integers
+
+    @staticmethod
+    def nothing(start: Start) -> Seen:
+        def zeros(size: int) -> Integers:
+            return np.zeros(size, dtype=np.int64)
+
+        first = np.full(start.failing + 1, loops.NEVER, dtype=np.int64)
+        registers = np.zeros(1 << loops.FINGERPRINT_BITS, dtype=np.uint8)
+        return Seen(
+            zeros(max(start.kernel.transitions, 1)), start.kernel.tally(), zeros(start.depth + 1), zeros(4),
+            zeros(start.stuck), first, registers, zeros(5),
+        )  # fmt: skip
+
+    def add(self, other: Seen) -> None:
+        """What another part has seen as well."""
+        least, greatest = (int(f(self.tally[i], other.tally[i])) for f, i in ((min, LEAST), (max, GREATEST)))
+        for name in ("taken", "tally", "lengths", "ends", "reached", "cursor"):
+            getattr(self, name).__iadd__(getattr(other, name))
+        self.tally[LEAST], self.tally[GREATEST] = least, greatest
+        np.minimum(self.first, other.first, out=self.first)
+        np.maximum(self.registers, other.registers, out=self.registers)
+
+    @property
+    def walks(self) -> int:
+        """Walks that came to their end."""
+        return int(self.ends.sum())
+
+    @property
+    def states(self) -> int:
+        """States walked through, each as often as it was met."""
+        return int(self.cursor[loops.STATES])
+
+    @property
+    def generated(self) -> list[int]:
+        """Enabled instances of each action."""
+        counts: list[int] = self.tally[ACTIONS:].tolist()
+        return counts
+
+
+class Walker:
+    """One thread's lanes, and what it has seen."""
+
+    def __init__(self, start: Start, lanes: int | None = None) -> None:
+        self.start, kernel, size = start, start.kernel, start.lanes if lanes is None else lanes
+        self.seen = Seen.nothing(start)
+        room, words, verdict_words = size * kernel.transitions + ROOM, kernel.words, kernel.verdicts.words
+        failing = room if any(t.failure is not FALSE for t in start.system.transitions) else 1
+        self.successors = np.empty((room, words), dtype=np.uint64)
+        self.sources, self.transitions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        beside = np.empty((room if start.constrained else 1, verdict_words), dtype=np.uint64)
+        failures = np.empty(failing, dtype=np.int64), np.empty(failing, dtype=np.int64)
+        self._buffers = (self.successors, self.sources, self.transitions, beside, *failures)
+        self.states = np.zeros((size, words), dtype=np.uint64)
+        verdicts, self._met = (np.zeros((size, verdict_words), dtype=np.uint64) for _ in range(2))
+        hashes, self._keys = (np.zeros(size, dtype=np.uint64) for _ in range(2))
+        self._walks, self._positions, degrees, left, self._chosen, ending = (
+            np.zeros(size, dtype=np.int64) for _ in range(6)
+        )
+        self._lanes = (
+            self.states, verdicts, self._met, hashes, self._keys, self._walks, self._positions, degrees, left,
+            self._chosen, ending,
+        )  # fmt: skip
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self._buffers, *self._lanes))
+
+    def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
+        """Walks `first` to `last - 1`, to their ends unless it is time to stop."""
+        cursor = self.seen.cursor
+        self._begin(first, last)
+        while cursor[loops.LANES] and not stop():
+            self._advance(STEPS)
+        cursor[: loops.END + 1] = 0
+
+    def _begin(self, first: int, last: int) -> None:
+        cursor, start = self.seen.cursor, self.start
+        cursor[loops.NEXT], cursor[loops.END] = first, last
+        loops.fill(
+            cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self._walks, self._positions,
+            self._keys, self._met, self.seen.registers,
+        )  # fmt: skip
+
+    def _advance(self, steps: int) -> None:
+        start, seen = self.start, self.seen
+        loops.advance(
+            start.functions, start.constrained, start.wanted, start.depth, start.seed,
+            (start.rows, start.bits, start.hashes), self._lanes, self._buffers,
+            (seen.cursor, seen.taken, seen.tally, seen.lengths, seen.ends, seen.reached, seen.first, seen.registers),
+            steps,
+        )  # fmt: skip
+
+    def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
+        """The path to what was met at a place of `first`.
+
+        `wrong` says which states, counted or not, are what was met; without it, it is the state at that position.
+        """
+        walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
+        self._begin(walk, walk + 1)
+        first, instances = self.states[:1].copy(), []
+        while self._positions[0] < length - (wrong is not None):
+            self._advance(1)
+            instances.append(int(self.transitions[self._chosen[0]]))
+        if wrong is not None:
+            successors, _, transitions, _ = self.start.kernel.expand(self.states[:1])
+            instances.append(int(transitions[wrong(successors)].min()))
+        return Path(tuple(self.start.kernel.layout.unpack(first)[0].tolist()), tuple(instances), canonical=False)

@@ -1,0 +1,208 @@
+"""Random walks as an answer: verdicts, traces made short, and what was sampled; a walk never says that something holds.
+
+A violation is looked for once more by a small exhaustive search, which may give the shortest trace of all.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from checker.checking import resolved
+from checker.engines.interpreter import Interpreter
+from checker.engines.local.search import processors
+from checker.engines.local.search import search as explore
+from checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
+from checker.engines.simulation.shortening import shortened
+from checker.engines.simulation.summary import summary
+from checker.exploration import Exploration, Limits, Path, Report
+from checker.judging import Judge
+from checker.library import LoadedModel, blaming
+from checker.results import LimitTooSmall, Result
+from checker.traces.canonical import CanonicalPaths
+from model.language import Model, UnknownName
+from model.language.system import TransitionSystem
+from model.language.tracing import trace
+
+WALKS: Final = 10_000
+DEPTH: Final = 100
+DEEPEST: Final = 1_000_000
+NEARBY: Final = Limits(states=1 << 18, memory=1 << 28)
+"""How far the search for the shortest violation goes: no farther on another day or with more threads."""
+
+
+def simulate(
+    model: str | type[Model] | Model | LoadedModel,
+    settings: dict[str, Any] | None = None,
+    *,
+    invariants: Sequence[str] | None = None,
+    walks: int | None = None,
+    depth: int = DEPTH,
+    seed: int | None = None,
+    seconds: float | None = None,
+    deadlock: bool = False,
+    workers: int | None = None,
+    report: Report | None = None,
+    stage: Callable[[str], None] | None = None,
+) -> Result:
+    """Walks at random through a model and says what was met: a violation with a short trace, or nothing so far.
+
+    Model, settings and invariants are as for `check`. There are `walks` walks, 10,000 unless `seconds` are given, of at
+    most `depth` states; the first step and every other are drawn with `seed`, or one that is drawn and reported. The
+    same seed gives the same result for any number of `workers`, unless time ends the walks.
+
+    Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
+
+    >>> simulate("kip-101", seed=1).verdict
+    'violated'
+    """
+    _require_sensible(walks, depth, seed, workers)
+    begin, tell = time.perf_counter(), stage or (lambda name: None)
+    tell("trace")
+    loaded, instance = resolved(model, settings or {})
+    with blaming(loaded.origin):
+        chosen = loaded.chosen(None if invariants is None else tuple(invariants))
+        system = trace(instance, chosen)
+        interpreter = Interpreter(instance, chosen)
+        traced = time.perf_counter() - begin
+        tell("compile")
+        asked = WALKS if walks is None and seconds is None else walks
+        sampled = search(
+            system,
+            walks=asked,
+            depth=depth,
+            seed=secrets.randbits(32) if seed is None else seed,
+            deadlock=deadlock,
+            seconds=seconds,
+            workers=workers or processors(),
+            report=report,
+        )
+        tell("counterexample")
+        paths = _Shown(sampled, system)
+        found, numbers = _answer(sampled, paths, asked), _numbers(interpreter, system)
+        judge = Judge(loaded.name, interpreter, system.absent, found, paths, numbers)
+        result = judge.result("simulation", deadlock, False, Limits(seconds=seconds))
+    result.reason = _reason(sampled, asked, seconds) if result.verdict == "incomplete" else result.reason
+    result.extra = {"sampling": summary(sampled, asked) | {"shortened": paths.to_json()}}
+    spent = time.perf_counter() - begin
+    result.seconds = {"trace": traced, **sampled.seconds, "counterexample": paths.seconds, "total": spent}
+    return result
+
+
+def _require_sensible(walks: int | None, depth: int, seed: int | None, workers: int | None) -> None:
+    if walks is not None and walks < 1:
+        raise UnknownName(f"{walks} walks see nothing; take one or more")
+    if not 2 <= depth <= DEEPEST:
+        raise UnknownName(f"a walk of {depth} states is too short or too long; take 2 to {DEEPEST:,}")
+    if seed is not None and not 0 <= seed < 1 << 63:
+        raise UnknownName(f"{seed} is no seed; take a number from 0 to 2**63 - 1")
+    if workers is not None and workers < 1:
+        raise UnknownName(f"{workers} workers do no work; take one or more")
+
+
+def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str | None:
+    """Why nothing is said to hold."""
+    if sampled.ended == "time" and walks is not None:
+        return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
+    return "interrupted" if sampled.ended == "interrupt" else "random walks are a sample"
+
+
+def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
+    """For each transition the number of the instance that it was traced from."""
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    return [numbers[t.label] for t in system.transitions]
+
+
+def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
+    """What walks say in the words of a search: nothing is known of all states but the initial ones."""
+    found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
+    found.stopped = "sampled" if sampled.ended == "time" and walks is None else sampled.ended or "sampled"
+    for name, path in paths.paths.items():
+        length = len(path.instances) + 1
+        if name in (FAILING, MEANINGLESS):
+            found.error = length, *paths.error(name)
+        elif name == STUCK:
+            found.deadlock = length
+        else:
+            found.violated[name] = length
+    return found
+
+
+class _Shown:
+    """The paths to what walks have found, as short as they could be made, with how long they were."""
+
+    def __init__(self, sampled: Sampled, system: TransitionSystem) -> None:
+        began = time.perf_counter()
+        self.sampled, self.system = sampled, system
+        self.paths: dict[str, Path] = {}
+        self.proved: set[str] = set()
+        if sampled.paths:
+            self._shorten()
+        self.seconds = time.perf_counter() - began
+
+    def _shorten(self) -> None:
+        try:
+            nearby, levels = explore(
+                self.system,
+                keep_going=True,
+                deadlock=STUCK in self.sampled.wrong,
+                limits=NEARBY,
+                report=None,
+                workers=self.sampled.workers,
+            )
+        except LimitTooSmall:
+            nearby, canonical = Exploration(), None
+        else:
+            canonical = CanonicalPaths(levels, [t.actor for t in self.system.transitions])
+        for name in sorted(self.sampled.paths):
+            self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
+
+    def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
+        """The canonical path to a violation or a deadlock, where the search has found it in whole levels."""
+        length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
+        if length is None or length == 1 or canonical is None or name in nearby.partial_violations:
+            return None
+        self.proved.add(name)
+        return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
+
+    def _made_short(self, name: str, nearby: Exploration) -> Path:
+        """A shorter path than the one walked; it is the shortest where all nearer states are known to be sound."""
+        path = shortened(self.sampled, name)
+        known = nearby.expanded if name == STUCK else nearby.depth
+        judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
+        if judged or not path.instances:
+            self.proved.add(name)
+        return path
+
+    def error(self, name: str) -> tuple[tuple[int, ...], int | None]:
+        """The last state of the path to an error, and the least instance that fails there."""
+        kernel, path = self.sampled.kernel, self.paths[name]
+        state = kernel.layout.pack([path.start])
+        for step in path.instances:
+            successors, _, transition, _ = kernel.expand(state)
+            state = successors[transition == step]
+        instance = int(kernel.failures(state)[1].min()) if name == FAILING else None
+        return tuple(kernel.layout.unpack(state)[0].tolist()), instance
+
+    def to_violation(self, invariant: str, length: int) -> Path:
+        return self.paths[invariant]
+
+    def to_deadlock(self, length: int) -> Path:
+        return self.paths[STUCK]
+
+    def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        return self.paths[FAILING if FAILING in self.paths else MEANINGLESS]
+
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """How long each path was, how long it is now, and whether no shorter one exists."""
+        names = {STUCK: "deadlock", FAILING: "evaluation error", MEANINGLESS: "evaluation error"}
+        return {
+            names.get(name, name): {
+                "walked": len(self.sampled.paths[name].instances) + 1,
+                "shortened": len(path.instances) + 1,
+                "shortest": name in self.proved,
+            }
+            for name, path in self.paths.items()
+        }

@@ -1,0 +1,55 @@
+"""A forecast is a band around the truth, or nothing where it would be a guess."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from checker.checking import check
+from checker.cli.progress import counts
+from checker.exploration import Limits, Progress
+from checker.forecast import forecast
+from checker.reports.text import report
+from tests.cli.running import counter
+
+BELL = [math.comb(40, k) for k in range(41)]
+"""The levels of forty switches, each of which is turned on once."""
+
+
+def test_the_band_holds_the_truth_of_a_bell_once_its_growth_has_slowed_down() -> None:
+    told = {n: forecast(BELL[:n]) for n in range(18, 41)}
+    for n, expected in told.items():
+        assert expected is not None, n
+        assert expected.low <= 2**40 <= expected.high <= 10 * expected.low
+
+
+def test_nothing_is_told_where_it_would_be_a_guess() -> None:
+    assert forecast([1, 3, 9, 27]) is None  # too few
+    assert forecast([3**k for k in range(30)]) is None  # growth does not slow down
+    assert forecast(BELL[:10]) is None  # nearly everything is yet to come
+    assert forecast([]) is None
+
+
+def test_a_run_that_does_not_finish_tells_it() -> None:
+    settings = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    whole = check("kip-320", settings)
+    part = check("kip-320", settings, limits=Limits(states=whole.distinct * 2 // 3))
+    expected = part.extra["forecast"]["states"]
+    assert part.verdict == "incomplete"
+    assert expected["low"] <= whole.distinct <= expected["high"]
+    assert f"{expected['low']:,} to {expected['high']:,} states in all" in report(part)
+    assert "forecast" not in whole.to_json()
+
+
+def test_a_run_that_stops_early_tells_nothing(tmp_path: Path) -> None:
+    part = check(str(counter(tmp_path)), {"top": 9}, limits=Limits(states=5), engine="reference")
+    assert part.to_json()["forecast"] is None
+    assert "forecast" not in report(part)
+
+
+def test_progress_shows_it() -> None:
+    look = Progress(31, 2**39, 2**41, 500, 20, 3 * 2**20, 100.0, "", tuple(BELL[:30]))
+    expected = forecast(BELL[:30])
+    assert expected is not None
+    low, high = (round(100 * n / 2**39) for n in (expected.low, expected.high))
+    assert counts(look).endswith(f", forecast {expected.low:,} to {expected.high:,} in all, {low} to {high} s")
