@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.cli.options import assignment, once
-from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.cli.output import plot_file, require_apart, require_writable, write_json, write_text
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--model-a", metavar="FILE", help="The file of A's model, where it is one of your own.")
 @click.option("--model-b", metavar="FILE", help="The file of B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", metavar="FILE", help="Write it as a plot, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as a plot, in SVG.")
 @click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
@@ -33,6 +33,7 @@ def command(
 
     Exit codes: 0 there are none, 10 there are some.
     """
+    on_stdout = require_apart(json_path, plot)
     require_writable(json_path)
     require_writable(plot)
     from checker.datasets.common import common
@@ -57,7 +58,7 @@ def command(
         levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
         trace = _trace(origins[0], levels, found.first, found.least)
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
-    click.echo("\n".join(_text(data, trace)), err=json_path == STDOUT)
+    click.echo("\n".join(_text(data, trace)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:

@@ -26,7 +26,7 @@ from checker.engines.spark.session import Spark
 from checker.exploration import Limits
 from tests.cli.running import run
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session")]
 SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 LARGER = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 

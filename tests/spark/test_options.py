@@ -145,7 +145,6 @@ def test_in_an_object_store_a_folder_is_moved_file_by_file(tmp_path: Path) -> No
 
 
 @pytest.mark.needs("java")
-@pytest.mark.xdist_group("spark")
 def test_a_threshold_of_0_on_the_command_line_gives_every_level_to_spark(tmp_path: Path, session: Any) -> None:
     report = tmp_path / "report.json"
     said = run("check", counter(tmp_path), "--engine", "spark", "--spark-threshold", "0", "--json", report)
