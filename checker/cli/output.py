@@ -39,7 +39,7 @@ def plot_file(text: str) -> str:
     """The name of a file for plots, which are SVG: another ending would lie."""
     ending = Path(text).suffix.lower()
     if ending not in ("", ".svg"):
-        raise click.BadParameter(f"plots are written as SVG, not as {ending[1:].upper()}; name a file that ends in .svg")
+        raise click.BadParameter(f"plots are written as SVG, not {ending[1:].upper()}; name a file that ends in .svg")
     return text
 
 

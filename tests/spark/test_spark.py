@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,13 +50,14 @@ DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 1), ("async-isr 2/1/1", 7
 """What is asked in the default tests: all the rest takes minutes."""
 
 
-def for_owners(texts: list[str]) -> Iterator[Any]:
+def for_owners(texts: list[str]) -> list[Any]:
     """Each text for each number of owners, one text after the other."""
-    for text in texts:
-        for owners in OWNERS:
-            always = any(text.startswith(name) and owners == number for name, number in DEFAULT)
-            marks = () if always else (pytest.mark.exhaustive,)
-            yield pytest.param(text, owners, id=f"{text}-{owners}", marks=marks)
+    return [_asked(text, owners) for text in texts for owners in OWNERS]
+
+
+def _asked(text: str, owners: int) -> Any:
+    always = any(text.startswith(name) and owners == number for name, number in DEFAULT)
+    return pytest.param(text, owners, id=f"{text}-{owners}", marks=() if always else (pytest.mark.exhaustive,))
 
 
 @cache

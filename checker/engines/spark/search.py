@@ -181,7 +181,8 @@ class Search:
             "seconds": 0.0, "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
         work = kernels.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
-        merged = tasks.merge(work, 0, [packed[~outside].tobytes()])
+        first, _ = rows.distinct(packed[~outside], self.kernel.hashes(packed[~outside]))
+        merged = tasks.merge(work, 0, [first.tobytes()])
         found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])
         return self._committed(1, found, staging, "driver")
 
