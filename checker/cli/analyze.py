@@ -33,11 +33,13 @@ def command(
     from checker.datasets.dataset import Dataset
     from checker.datasets.plots import svg
     from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.interruptions import deferred
 
     dataset = Dataset.open(folder)
     leaves = _leaves(dataset, variables)
     data = summary.summary(dataset)
-    _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+    with deferred():
+        _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
     click.echo("\n".join(summary.text(data)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)

@@ -43,6 +43,7 @@ def command(
     from checker.datasets.summary import whole
     from checker.engines.spark import analysis
     from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.interruptions import deferred
     from checker.engines.spark.session import Spark
     from model.language.errors import UnknownName
 
@@ -51,12 +52,13 @@ def command(
     shared = common(origins[0].system, origins[1].system)
     if not shared.variables:
         raise UnknownName(f"{one} and {other} have no variable in common")
-    spark = Spark(Cluster(master=master, conf=conf))
-    found = analysis.difference(spark, *datasets, shared)
-    trace = None
-    if found.first is not None and found.least is not None:
-        levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
-        trace = _trace(origins[0], levels, found.first, found.least)
+    with deferred():
+        spark = Spark(Cluster(master=master, conf=conf))
+        found = analysis.difference(spark, *datasets, shared)
+        trace = None
+        if found.first is not None and found.least is not None:
+            levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
+            trace = _trace(origins[0], levels, found.first, found.least)
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
     click.echo("\n".join(_text(data, trace)), err=on_stdout)
     if json_path is not None:

@@ -66,14 +66,16 @@ def test_parts_in_order_are_put_together_slice_by_slice(given: list[States], siz
 
 
 @examples(200)
-@given(states, states)
-def test_looking_up_is_membership(given: States, known: States) -> None:
+@given(states, states, st.integers(1, 9))
+def test_looking_up_is_membership(given: States, known: States, size: int) -> None:
     mine, my_hashes = rows.distinct(packed(given), coarse(packed(given)))
     theirs, their_hashes = rows.distinct(packed(known), coarse(packed(known)))
     at = rows.positions(mine, my_hashes, theirs, their_hashes)
     assert [listed(theirs)[i] if i >= 0 else None for i in at] == [x if x in known else None for x in listed(mine)]
     new = np.ones(len(mine), dtype=np.bool_)
-    rows.mark_known(new, mine, my_hashes, theirs, their_hashes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "LOOKED_THROUGH", size)
+        rows.mark_known(new, mine, my_hashes, theirs, their_hashes)
     assert set(listed(mine[new])) == set(given) - set(known)
 
 
