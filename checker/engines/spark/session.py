@@ -139,6 +139,9 @@ class Spark:
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
+        # The session begins here, and takes seconds: an interruption meanwhile is heeded before there is a job.
+        begun = self.session
+        raise_if_asked()
         group = uuid.uuid4().hex
 
         def work() -> Any:
@@ -146,14 +149,18 @@ class Spark:
             return job()
 
         with ThreadPoolExecutor(1) as pool:
-            future: Future[Any] = pool.submit(inheritable_thread_target(self.session)(work))
+            future: Future[Any] = pool.submit(inheritable_thread_target(begun)(work))
             try:
                 return _answer(future, wait)
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                with suppress(Exception):
-                    self.context.cancelJobGroup(group)
+                # What is cancelled before Spark has planned it is not heard of: again, until it has ended.
+                while not future.done():
+                    with suppress(Exception):
+                        self.context.cancelJobGroup(group)
+                    with suppress(Exception):
+                        future.exception(timeout=LOOK)
                 raise
 
 
