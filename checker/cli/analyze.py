@@ -36,6 +36,7 @@ def command(
     from checker.engines.spark.interruptions import deferred
 
     dataset = Dataset.open(folder)
+    dataset.require_files()
     leaves = _leaves(dataset, variables)
     data = summary.summary(dataset)
     with deferred():

@@ -48,6 +48,8 @@ def command(
     from model.language.errors import UnknownName
 
     datasets = Dataset.open(one), Dataset.open(other)
+    for dataset in datasets:
+        dataset.require_files()
     origins = [origin_of(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
     shared = common(origins[0].system, origins[1].system)
     if not shared.variables:

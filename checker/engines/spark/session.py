@@ -247,7 +247,9 @@ def _started(builder: Any) -> Any:
         return session
     except PySparkException as error:
         said = " ".join(str(error).split())[:300]
-        raise ClusterFailed(f"Spark does not start: {said}; ISRCHECK_DEBUG=1 shows what Java says") from error
+        raise ClusterFailed(
+            f"Spark does not start: {said}; look at --master and --conf, ISRCHECK_DEBUG=1 shows what Java says"
+        ) from error
 
 
 def _sql(conf: Mapping[str, str]) -> dict[str, str]:
