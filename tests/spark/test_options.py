@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,14 @@ def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:
     assert (said.code, "--json and --plot name the same file" in said.err) == (2, True)
 
 
+@pytest.fixture
+def _ctrl_c_raises() -> Iterator[None]:
+    """As in a program of its own: what runs the tests may ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(act: Callable[[], None]) -> bool:
     try:
         with deferred():
@@ -104,6 +112,7 @@ def interrupted(act: Callable[[], None]) -> bool:
     return False
 
 
+@pytest.mark.usefixtures("_ctrl_c_raises")
 def test_an_interruption_waits_until_it_is_asked_for() -> None:
     seen = []
 
@@ -118,6 +127,7 @@ def test_an_interruption_waits_until_it_is_asked_for() -> None:
     assert not interrupted(raise_if_asked)
 
 
+@pytest.mark.usefixtures("_ctrl_c_raises")
 def test_an_interruption_that_nobody_asks_for_comes_at_the_end_and_a_second_one_at_once() -> None:
     seen = []
 
