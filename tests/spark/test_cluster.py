@@ -67,6 +67,15 @@ def test_executors_with_nothing_of_this_project_one_of_which_is_killed(tmp_path:
     assert_same_json(found, wanted)
 
 
+def test_a_master_that_cannot_be_reached(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-101", "--engine", "spark", "--spark-threshold", "0"]
+    where = ["--master", "spark://127.0.0.1:1", "--checkpoint", str(tmp_path / "x"), "--quiet"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    said = subprocess.run([*command, *where], env=environment, capture_output=True, text=True)
+    assert (said.returncode, said.stderr.count("\n")) == (153, 1)
+    assert "Spark does not start: the master cannot be reached, or does not take the application" in said.stderr
+
+
 def test_published_rows_and_scenarios_on_executors(tmp_path: Path) -> None:
     """The tests of `test_spark.py`, with executors that are processes of their own."""
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "", "-k", ASKED]

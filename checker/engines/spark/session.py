@@ -231,6 +231,7 @@ def _session(cluster: Cluster) -> Any:
 
 
 def _started(builder: Any) -> Any:
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     # PySpark's own handler of interruptions talks to Java in the middle of whatever is going on; here it is not needed.
@@ -245,11 +246,13 @@ def _started(builder: Any) -> Any:
             # At its end the process has only to stop Java: an interruption would do no more than print where it was.
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         return session
-    except PySparkException as error:
-        said = " ".join(str(error).split())[:300]
-        raise ClusterFailed(
-            f"Spark does not start: {said}; look at --master and --conf, ISRCHECK_DEBUG=1 shows what Java says"
-        ) from error
+    except (PySparkException, Py4JError) as error:
+        # Of a master that cannot be reached Java says in the end that the context is stopped.
+        said = " ".join(str(error).partition("This stopped SparkContext")[0].split())
+        if "stopped SparkContext" in said:
+            said = "the master cannot be reached, or does not take the application"
+        remedy = "look at --master and --conf; ISRCHECK_DEBUG=1 shows what Java says"
+        raise ClusterFailed(f"Spark does not start: {said[:300]}; {remedy}") from error
 
 
 def _sql(conf: Mapping[str, str]) -> dict[str, str]:
