@@ -46,7 +46,7 @@ v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-un
 """
 OWNERS = (1, 2, 7)
 DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 1), ("async-isr 2/1/1", 7), ("v3-frozen-isr", 2),
-           ("alter-isr-lost-response", 7)}  # fmt: skip
+           ("alter-isr-lost-response", 1)}  # fmt: skip
 """What is asked in the default tests: all the rest takes minutes."""
 
 
