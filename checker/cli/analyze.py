@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from checker.cli.options import assignment, once
-from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.cli.output import plot_file, require_apart, require_writable, write_json, write_text
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -17,7 +17,7 @@ from checker.cli.output import STDOUT, require_writable, write_json, write_text
 )
 @click.option("--model", metavar="FILE", help="The model's file, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", metavar="FILE", help="Write it as plots, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG.")
 @click.option("--decode", metavar="DIR", help="Write the states with a column for each part, in a new folder.")
 @click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
@@ -26,18 +26,22 @@ def command(
     decode: str | None, master: str, conf: dict[str, str],
 ) -> None:  # fmt: skip
     """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables."""
+    on_stdout = require_apart(json_path, plot)
     require_writable(json_path)
     require_writable(plot)
     from checker.datasets import summary
     from checker.datasets.dataset import Dataset
     from checker.datasets.plots import svg
     from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.interruptions import deferred
 
     dataset = Dataset.open(folder)
+    dataset.require_files()
     leaves = _leaves(dataset, variables)
     data = summary.summary(dataset)
-    _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
-    click.echo("\n".join(summary.text(data)), err=json_path == STDOUT)
+    with deferred():
+        _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+    click.echo("\n".join(summary.text(data)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.cli.options import assignment, once
-from checker.cli.output import STDOUT, require_writable, write_json, write_text
+from checker.cli.output import plot_file, require_apart, require_writable, write_json, write_text
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--model-a", metavar="FILE", help="The file of A's model, where it is one of your own.")
 @click.option("--model-b", metavar="FILE", help="The file of B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", metavar="FILE", help="Write it as a plot, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as a plot, in SVG.")
 @click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
@@ -33,6 +33,7 @@ def command(
 
     Exit codes: 0 there are none, 10 there are some.
     """
+    on_stdout = require_apart(json_path, plot)
     require_writable(json_path)
     require_writable(plot)
     from checker.datasets.common import common
@@ -42,22 +43,26 @@ def command(
     from checker.datasets.summary import whole
     from checker.engines.spark import analysis
     from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.interruptions import deferred
     from checker.engines.spark.session import Spark
     from model.language.errors import UnknownName
 
     datasets = Dataset.open(one), Dataset.open(other)
+    for dataset in datasets:
+        dataset.require_files()
     origins = [origin_of(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
     shared = common(origins[0].system, origins[1].system)
     if not shared.variables:
         raise UnknownName(f"{one} and {other} have no variable in common")
-    spark = Spark(Cluster(master=master, conf=conf))
-    found = analysis.difference(spark, *datasets, shared)
-    trace = None
-    if found.first is not None and found.least is not None:
-        levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
-        trace = _trace(origins[0], levels, found.first, found.least)
+    with deferred():
+        spark = Spark(Cluster(master=master, conf=conf))
+        found = analysis.difference(spark, *datasets, shared)
+        trace = None
+        if found.first is not None and found.least is not None:
+            levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
+            trace = _trace(origins[0], levels, found.first, found.least)
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
-    click.echo("\n".join(_text(data, trace)), err=json_path == STDOUT)
+    click.echo("\n".join(_text(data, trace)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:

@@ -35,6 +35,21 @@ def require_writable(path: str | None) -> None:
         raise _unwritable(path, error) from None
 
 
+def plot_file(text: str) -> str:
+    """The name of a file for plots, which are SVG: another ending would lie."""
+    ending = Path(text).suffix.lower()
+    if ending not in ("", ".svg"):
+        raise click.BadParameter(f"plots are written as SVG, not {ending[1:].upper()}; name a file that ends in .svg")
+    return text
+
+
+def require_apart(json_path: str | None, plot: str | None) -> bool:
+    """Whether one of two outputs is standard output; UsageError where both are the same place."""
+    if json_path is not None and json_path == plot:
+        raise click.UsageError("--json and --plot name the same file")
+    return STDOUT in (json_path, plot)
+
+
 def write_json(path: str, data: Any) -> None:
     """Writes JSON as `write_text` does."""
     write_text(path, json.dumps(data, indent=1) + "\n")

@@ -29,12 +29,14 @@ def command(file: str, json_path: str | None, master: str, conf: dict[str, str])
     """
     require_writable(json_path)
     from checker.engines.spark.cluster import Cluster
+    from checker.engines.spark.interruptions import deferred
     from checker.engines.spark.session import Spark
     from checker.engines.spark.sweeping import outcomes
     from checker.sweeps.matrix import read
 
     cells = read(Path(file), size_of)
-    found = outcomes(Spark(Cluster(master=master, conf=conf)), [asdict(cell) for cell in cells])
+    with deferred():
+        found = outcomes(Spark(Cluster(master=master, conf=conf)), [asdict(cell) for cell in cells])
     rows = [{**asdict(cell), **outcome} for cell, outcome in zip(cells, found, strict=True)]
     code = next(c for c in ORDER if c in {row["exit_code"] for row in rows})
     click.echo("\n".join(_text([cell.title for cell in cells], rows)), err=json_path == STDOUT)

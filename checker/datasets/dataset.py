@@ -157,6 +157,12 @@ class Dataset:
             if not self.storage.exists(path) or self.storage.digest(path) != entry["sha256"]:
                 raise DatasetRefused(f"{self.root}/{path} is missing or damaged; begin anew with --checkpoint")
 
+    def require_files(self) -> None:
+        """`DatasetRefused` where a file of states is not there or has another size; what is in it is not read."""
+        for entry in (entry for level in self.levels for entry in level.files):
+            if self.storage.size(entry["path"]) != entry["bytes"]:
+                raise DatasetRefused(f"{self.root}/{entry['path']} is missing or damaged; begin anew with --checkpoint")
+
     def staging(self, number: int) -> str:
         """An empty folder in which a level is built: what a search that was killed still writes ends elsewhere."""
         folder = f"staging/{folder_of(number)}-{uuid.uuid4().hex}"

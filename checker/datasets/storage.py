@@ -37,6 +37,11 @@ class Storage:
         found: bool = self.filesystem.get_file_info(self.at(name)).type != pafs.FileType.NotFound
         return found
 
+    def size(self, name: str) -> int | None:
+        """The bytes of a file; None where there is none."""
+        size: int | None = self.filesystem.get_file_info(self.at(name)).size
+        return size
+
     def make(self, folder: str) -> None:
         self.filesystem.create_dir(self.at(folder), recursive=True)
 

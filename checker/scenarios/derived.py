@@ -52,7 +52,12 @@ def derive(scenario: Scenario, limits: Limits = Limits()) -> Derived:
         )
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
-    return Derived(data, {COUNTS: as_text(data), **_traces(result)}, unfinished)
+    return Derived(data, files_of(result), unfinished)
+
+
+def files_of(result: Result) -> dict[str, str]:
+    """The files of a scenario with this result, whichever engine has found it: name -> what stands in it."""
+    return {COUNTS: as_text(summary(result)), **_traces(result)}
 
 
 def summary(result: Result) -> dict[str, Any]:

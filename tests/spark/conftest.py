@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+MASTER = "ISRCHECK_TEST_MASTER"
+"""The environment's variable with another master than `local[2]`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need a session come first: with `--dist worksteal` the first tests all go to one worker."""
+    items.sort(key=lambda item: "session" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +23,6 @@ def session() -> Iterator[Any]:
     from checker.engines.spark.cluster import Cluster
     from checker.engines.spark.session import Spark
 
-    spark = Spark(Cluster(master="local[2]"))
+    spark = Spark(Cluster(master=os.environ.get(MASTER, "local[2]")))
     yield spark.session
     spark.context.stop()

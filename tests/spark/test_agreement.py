@@ -17,6 +17,7 @@ from checker.engines.spark import levels as stored
 from checker.engines.spark import rows, tasks
 from checker.exploration import Exploration, Limits
 from checker.judging import Judge
+from checker.traces.canonical import CanonicalPaths
 from model.language.system import TransitionSystem
 from tests.agreement.engines import STATES, Answer, answer, by_reference, traced
 from tests.agreement.profiles import examples
@@ -78,7 +79,8 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(source: str, question
     labels = [numbers[t.label] for t in system.transitions]
 
     def judged(found: Exploration, levels: Any) -> dict[str, Any]:
-        judge = Judge("test", interpreter, system.absent, found, levels, labels)
+        paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
+        judge = Judge("test", interpreter, system.absent, found, paths, labels)
         return essence(judge.result("any", deadlock, False, LIMITS))
 
     wanted = judged(*search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None))

@@ -15,11 +15,13 @@ import pytest
 
 from checker import check
 from checker.datasets.dataset import manifest_name
+from tests.spark import conftest
 from tests.spark.test_resume import assert_same_json
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.exhaustive]
 ROOT = Path(__file__).parent.parent.parent
 MASTER = "local-cluster[2,1,1024]"
+ASKED = "published_rows or scenarios"
 SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 
 
@@ -63,3 +65,22 @@ def test_executors_with_nothing_of_this_project_one_of_which_is_killed(tmp_path:
     assert found["spark_levels"] == list(range(1, len(found["spark_levels"]) + 1))
     assert len(found["spark_levels"]) == wanted.depth
     assert_same_json(found, wanted)
+
+
+def test_a_master_that_cannot_be_reached(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-101", "--engine", "spark", "--spark-threshold", "0"]
+    where = ["--master", "spark://127.0.0.1:1", "--checkpoint", str(tmp_path / "x"), "--quiet"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    said = subprocess.run([*command, *where], env=environment, capture_output=True, text=True)
+    assert (said.returncode, said.stderr.count("\n")) == (153, 1)
+    assert "Spark does not start: the master cannot be reached, or does not take the application" in said.stderr
+
+
+def test_published_rows_and_scenarios_on_executors(tmp_path: Path) -> None:
+    """The tests of `test_spark.py`, with executors that are processes of their own."""
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "", "-k", ASKED]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", conftest.MASTER: MASTER}
+    asked = [*command, "--basetemp", str(tmp_path / "x"), str(Path(__file__).parent / "test_spark.py")]
+    said = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert said.returncode == 0, said.stdout[-3000:]
+    assert "54 passed" in said.stdout

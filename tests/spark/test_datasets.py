@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from checker.engines.spark.session import Spark
 from checker.exploration import Limits
 from tests.cli.running import run
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session")]
 SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 LARGER = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 
@@ -234,6 +235,20 @@ def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> N
     assert (said.code, said.err.count("\n")) == (150, 1)
     assert "the dataset has no variable 'lag'; did you mean log" in said.err
     assert run("analyze", str(tmp_path)).code == 150
+
+
+def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_320: Explored) -> None:
+    shutil.copytree(kip_320.dataset.root, tmp_path / "x")
+    part = next((tmp_path / "x/states/level=00005").iterdir())
+    content = part.read_bytes()
+    for changed in (content[:60] + bytes([content[60] ^ 1]) + content[61:], content[:-1]):
+        part.write_bytes(changed)
+        said = run("analyze", str(tmp_path / "x"), "--master", "local[1]")
+        assert (said.code, said.out, said.err.count("\n")) == (150, "", 1)
+        assert "damaged" in said.err
+    part.unlink()
+    said = run("diff", kip_320.dataset.root, str(tmp_path / "x"), "--master", "local[1]")
+    assert (said.code, f"{part} is missing or damaged; begin anew with --checkpoint" in said.err) == (150, True)
 
 
 SWEEP = """

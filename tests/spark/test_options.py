@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from checker.datasets.refusals import DatasetRefused, MissingTool
 from checker.datasets.storage import Storage
 from checker.engines.spark import requirements
 from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.interruptions import deferred, raise_if_asked
 from tests.cli.running import counter, run
 
 
@@ -85,6 +88,74 @@ def test_a_package_that_is_missing_or_too_old(
         requirements.require()
 
 
+def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:
+    said = run("analyze", str(tmp_path), "--plot", "x.png")
+    assert (said.code, "plots are written as SVG, not PNG; name a file that ends in .svg" in said.err) == (2, True)
+    said = run("diff", str(tmp_path), str(tmp_path), "--plot", "-", "--json", "-")
+    assert (said.code, "--json and --plot name the same file" in said.err) == (2, True)
+
+
+@pytest.fixture
+def _ctrl_c_raises() -> Iterator[None]:
+    """As in a program of its own: what runs the tests may ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(act: Callable[[], None]) -> bool:
+    try:
+        with deferred():
+            act()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+@pytest.mark.usefixtures("_ctrl_c_raises")
+def test_an_interruption_waits_until_it_is_asked_for() -> None:
+    seen = []
+
+    def act() -> None:
+        signal.raise_signal(signal.SIGINT)
+        seen.append("it has waited")
+        raise_if_asked()
+        seen.append("it was forgotten")
+
+    assert interrupted(act)
+    assert seen == ["it has waited"]
+    assert not interrupted(raise_if_asked)
+
+
+@pytest.mark.usefixtures("_ctrl_c_raises")
+def test_an_interruption_that_nobody_asks_for_comes_at_the_end_and_a_second_one_at_once() -> None:
+    seen = []
+
+    def act() -> None:
+        signal.raise_signal(signal.SIGINT)
+        seen.append("once")
+
+    def act_again() -> None:
+        act()
+        act()
+
+    assert interrupted(act)
+    assert interrupted(act_again)
+    assert seen == ["once", "once"]
+    assert not interrupted(lambda: None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_who_has_a_handler_of_their_own_keeps_it() -> None:
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        assert not interrupted(lambda: signal.raise_signal(signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
 @pytest.mark.needs("java")
 def test_a_master_elsewhere_needs_a_folder_that_is_shared(tmp_path: Path) -> None:
     said = run("check", counter(tmp_path), "--engine", "spark", "--master", "spark://nowhere:7077")
@@ -145,7 +216,6 @@ def test_in_an_object_store_a_folder_is_moved_file_by_file(tmp_path: Path) -> No
 
 
 @pytest.mark.needs("java")
-@pytest.mark.xdist_group("spark")
 def test_a_threshold_of_0_on_the_command_line_gives_every_level_to_spark(tmp_path: Path, session: Any) -> None:
     report = tmp_path / "report.json"
     said = run("check", counter(tmp_path), "--engine", "spark", "--spark-threshold", "0", "--json", report)

@@ -45,14 +45,37 @@ def test_distinct_rows_are_a_set_in_order(given: States) -> None:
 
 
 @examples(200)
-@given(states, states)
-def test_looking_up_is_membership(given: States, known: States) -> None:
+@given(st.lists(st.integers(0, 300) | st.integers(0, (1 << 64) - 1), max_size=300))
+def test_hashes_are_put_in_order_also_where_they_differ_in_the_last_bits_alone(given: list[int]) -> None:
+    hashes = np.array(given, dtype=np.uint64)
+    order = rows.order_of(hashes)
+    assert hashes[order].tolist() == sorted(given)
+    assert sorted(order.tolist()) == list(range(len(given)))
+
+
+@examples(100)
+@given(st.lists(states, max_size=4), st.integers(1, 9))
+def test_parts_in_order_are_put_together_slice_by_slice(given: list[States], size: int) -> None:
+    parts = [rows.distinct(packed(part), coarse(packed(part))) for part in given]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "SLICE", size)
+        found, hashes = rows.together(parts, 2, 0, 1 << 63)
+    every = [state for part in given for state in part]
+    wanted, wanted_hashes = rows.distinct(packed(every), coarse(packed(every)))
+    assert (listed(found), hashes.tolist()) == (listed(wanted), wanted_hashes.tolist())
+
+
+@examples(200)
+@given(states, states, st.integers(1, 9))
+def test_looking_up_is_membership(given: States, known: States, size: int) -> None:
     mine, my_hashes = rows.distinct(packed(given), coarse(packed(given)))
     theirs, their_hashes = rows.distinct(packed(known), coarse(packed(known)))
     at = rows.positions(mine, my_hashes, theirs, their_hashes)
     assert [listed(theirs)[i] if i >= 0 else None for i in at] == [x if x in known else None for x in listed(mine)]
     new = np.ones(len(mine), dtype=np.bool_)
-    rows.mark_known(new, mine, my_hashes, theirs, their_hashes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "LOOKED_THROUGH", size)
+        rows.mark_known(new, mine, my_hashes, theirs, their_hashes)
     assert set(listed(mine[new])) == set(given) - set(known)
 
 
@@ -81,6 +104,16 @@ def test_files_give_back_what_was_written_and_find_it(
         rows.mark_known(new[a:b], mine[a:b], my_hashes[a:b], some, some_hashes)
     reader.close()
     assert set(listed(mine[new])) == set(given) - set(known)
+
+
+def test_a_page_that_has_changed_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "part.parquet"
+    many = packed([(i * 7919, i) for i in range(1000)])
+    files.write(str(path), [(many, np.arange(1000, dtype=np.uint64))], 2, 100)
+    content = path.read_bytes()
+    path.write_bytes(content[:3000] + bytes([content[3000] ^ 1]) + content[3001:])
+    with pytest.raises(OSError, match="CRC checksum verification failed"):
+        list(files.Reader(str(path), coarse).all())
 
 
 def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,17 @@ import pytest
 
 from checker import check
 from checker.datasets.dataset import manifest_name
-from checker.engines.local.search import search
-from checker.engines.spark import files
 from checker.engines.spark import levels as stored
 from checker.engines.spark.cluster import Cluster
 from checker.exploration import Limits
-from checker.kernel.compile import Kernel
-from checker.library import load_model_class
-from checker.scenarios.scenario import read
-from model.language.tracing import trace
+from checker.scenarios.derived import files_of
+from checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
 from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter
 from tests.published.test_published_counts import INVARIANTS, settings_of
+from tests.spark.agreeing import Asked, essence_on_spark, on_spark
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.needs("java")
 ROOT = Path(__file__).parent.parent.parent
 NAMES = {"async-isr": ("replicas", "max_offset", "max_version")}
 KAFKA_NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
@@ -42,67 +40,54 @@ async-isr          2/1/1     24
 async-isr          2/2/2     84
 async-isr          3/1/2   1460
 """
-SCENARIOS = (
-    "kip-101", "v3-acks-one", "v3-empty-isr", "v3-frozen-isr", "v3-leader-ignores-command", "v3-min-isr-of-one",
-    "v3-unclean-election", "v3-unnoticed-bounce-waits",
-)  # fmt: skip
+SCENARIOS = """
+alter-isr-lost-response  kip-101  v1-zombie-shrinks-the-isr-first  v2-acknowledged-by-one-copy  v3-acks-one
+v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-unclean-election
+"""
+OWNERS = (1, 2, 7)
+DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 1), ("async-isr 2/1/1", 7), ("v3-frozen-isr", 2),
+           ("alter-isr-lost-response", 1)}  # fmt: skip
+"""What is asked in the default tests: all the rest takes minutes."""
 
 
-def on_spark(session: Any, folder: Path, owners: int, *what: Any, **question: Any) -> dict[str, Any]:
-    """The essence of a result for which Spark ran every level but the first, and its dataset in `folder`."""
-    cluster = Cluster(threshold=0, partitions=owners, checkpoint=str(folder))
-    result = check(*what, engine="spark", spark=session, cluster=cluster, **question)
-    data = result.to_json()
-    assert data["spark_levels"] == list(range(1, len(data["spark_levels"]) + 1))
-    assert len(data["spark_levels"]) >= len(result.levels) - 1
-    return {name: x for name, x in essence(result).items() if name not in ("spark", "spark_levels")}
+def for_owners(texts: list[str]) -> list[Any]:
+    """Each text for each number of owners, one text after the other."""
+    return [_asked(text, owners) for text in texts for owners in OWNERS]
 
 
-def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[int]]]:
-    """The states of each level, read from the files whatever the manifests say."""
-    levels = []
-    for number in range(1, depth + 1):
-        parts = sorted((folder / f"states/level={number:05d}").iterdir())
-        slabs = (slab for part in parts for slab, _ in files.Reader(str(part), kernel.hashes).between(0, 1 << 64))
-        levels.append(sorted(row for slab in slabs for row in slab.tolist()))
-    return levels
+def _asked(text: str, owners: int) -> Any:
+    always = any(text.startswith(name) and owners == number for name, number in DEFAULT)
+    return pytest.param(text, owners, id=f"{text}-{owners}", marks=() if always else (pytest.mark.exhaustive,))
 
 
-def assert_same(
-    session: Any, folder: Path, owners: int, name: str, settings: dict[str, Any], **question: Any
-) -> dict[str, Any]:
-    """What the local engine and Spark both find."""
-    wanted = essence(check(name, settings, **question))
-    assert on_spark(session, folder, owners, name, settings, **question) == wanted
-    loaded = load_model_class(name)
-    names = question.get("invariants")
-    system = trace(loaded.cls(**settings), loaded.chosen(None if names is None else tuple(names)))
-    _, native = search(
-        system, keep_going=question.get("keep_going", False), deadlock=False, limits=Limits(seconds=60), report=None
-    )
-    depth = len(wanted["levels"])
-    levels = [sorted(native.level_states(k).tolist()) for k in range(1, depth + 1)]
-    assert states_on_disk(folder, Kernel(system), depth) == levels
-    return wanted
-
-
-@pytest.mark.parametrize("owners", [1, 2, 7])
-@pytest.mark.parametrize("row", [line.split() for line in ROWS.strip().splitlines()], ids=" ".join)
-def test_published_rows(session: Any, tmp_path: Path, row: list[str], owners: int) -> None:
-    name, bounds, distinct = row
+@cache
+def published(text: str) -> tuple[Asked, int]:
+    name, bounds, distinct = text.split()
     settings = settings_of(bounds, *NAMES.get(name, KAFKA_NAMES))
-    invariants = None if name in NAMES else INVARIANTS
-    found = assert_same(session, tmp_path / "x", owners, name, settings, invariants=invariants, keep_going=True)
-    assert found["distinct"] == int(distinct)
+    return Asked(name, settings, invariants=None if name in NAMES else INVARIANTS, keep_going=True), int(distinct)
 
 
-@pytest.mark.parametrize("owners", [1, 2, 7])
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None:
+@cache
+def scenario_of(name: str) -> tuple[Asked, Scenario]:
     folder = ROOT / "counterexamples" / name
-    scenario = read(folder, folder)
-    question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going}
-    assert_same(session, tmp_path / "x", owners, scenario.specification(), scenario.settings, **question)
+    found = read(folder, folder)
+    question = {"invariants": found.invariants, "keep_going": found.keep_going, "deadlock": found.deadlock}
+    return Asked(found.specification(), found.settings, **question), found
+
+
+@pytest.mark.parametrize(("row", "owners"), for_owners([" ".join(line.split()) for line in ROWS.strip().splitlines()]))
+def test_published_rows(session: Any, tmp_path: Path, row: str, owners: int) -> None:
+    asked, distinct = published(row)
+    assert asked.same(session, tmp_path / "x", owners).distinct == distinct
+
+
+@pytest.mark.parametrize(("name", "owners"), for_owners(SCENARIOS.split()))
+def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None:
+    """Also the files that are kept with it, byte for byte."""
+    asked, scenario = scenario_of(name)
+    made = files_of(asked.same(session, tmp_path / "x", owners))
+    assert made.keys() == {"expected.json", "trace.txt", "trace.itf.json"}
+    assert {file: (scenario.folder / file).read_text(encoding="utf-8") for file in made} == made
 
 
 STUCK = COUNT.replace("s.n < 5", "(s.n < 2) | ((s.n == 2) & s.side)")
@@ -122,7 +107,7 @@ def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, mon
     cls, code = ENDS[end]
     wanted = check(cls, deadlock=True)
     assert wanted.exit_code == code
-    assert on_spark(session, tmp_path / "x", 2, cls, deadlock=True) == essence(wanted)
+    assert essence_on_spark(on_spark(session, tmp_path / "x", 2, cls, deadlock=True)) == essence(wanted)
 
 
 def test_seconds_run_out_while_spark_works(session: Any) -> None:
@@ -139,6 +124,7 @@ def test_seconds_run_out_while_spark_works(session: Any) -> None:
     assert {f.checked_depth for f in result.findings.values()} == {result.depth}
 
 
+@pytest.mark.exhaustive
 def test_an_interruption_keeps_the_whole_levels(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "checker.cli", "check", "kip-320", "--engine", "spark", "--spark-threshold", "0"]

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-THRESHOLD: Final = 100_000
-"""Levels with at most so many states are expanded by the driver, where a job would cost more than the work."""
+THRESHOLD: Final = 300_000
+"""Levels with at most so many states are expanded by the driver.
+
+It does so many in the quarter of a second that a job takes before any state (`spark_engine.py threshold`).
+"""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ GROUP = 1 << 14
 SLAB = 64
 """Row groups read at once."""
 FIRSTS = b"isrcheck.first-hashes"
+OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
+"""LZ4 takes a sixth more room than Zstandard and is read twice as fast; a page that has changed is never taken."""
 
 
 def located(path: str) -> tuple[Any, str]:
@@ -62,8 +64,7 @@ def write(path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: in
             continue
         if writer is None:
             stream = _Digesting(filesystem.open_output_stream(place))
-            options = {"use_dictionary": False, "write_statistics": False, "compression": "zstd"}
-            writer = pq.ParquetWriter(stream, pa.schema([("state", kind)]), **options)
+            writer = pq.ParquetWriter(stream, pa.schema([("state", kind)]), **OPTIONS)
         data = pa.py_buffer(np.ascontiguousarray(rows))
         column = pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, data])
         writer.write_table(pa.table({"state": column}), row_group_size=group)
@@ -90,7 +91,7 @@ class Reader:
     def __init__(self, path: str, hash_of: Hash) -> None:
         filesystem, place = located(path)
         self._stream = filesystem.open_input_file(place)
-        self._file = pq.ParquetFile(self._stream)
+        self._file = pq.ParquetFile(self._stream, page_checksum_verification=True)
         self._hash_of, self.read = hash_of, 0
         text = self._file.metadata.metadata[FIRSTS].decode()
         self.firsts = np.frombuffer(bytes.fromhex(text), dtype="<u8").astype(np.uint64)

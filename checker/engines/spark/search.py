@@ -20,6 +20,7 @@ from checker.datasets.tables import write_tables
 from checker.engines.spark import files, kernels, rows, tasks
 from checker.engines.spark.cluster import Cluster
 from checker.engines.spark.found import Found, any_of, cost_of, found_by, words_of
+from checker.engines.spark.interruptions import deferred, raise_if_asked
 from checker.engines.spark.levels import StoredLevels
 from checker.engines.spark.session import Spark
 from checker.exploration import Exploration, Limits, Progress, Report, Stop
@@ -38,6 +39,7 @@ def search(
 ) -> tuple[Exploration, StoredLevels]:  # fmt: skip
     """Explores all reachable states, or as many as the limits allow. A temporary dataset ends with `leaving`."""
     began = time.perf_counter()
+    leaving.enter_context(deferred())
     spark = Spark(cluster)
     started = time.perf_counter()
     kernel = Kernel(system)
@@ -181,7 +183,8 @@ class Search:
             "seconds": 0.0, "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
         work = kernels.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
-        merged = tasks.merge(work, 0, [packed[~outside].tobytes()])
+        first, _ = rows.distinct(packed[~outside], self.kernel.hashes(packed[~outside]))
+        merged = tasks.merge(work, 0, [first.tobytes()])
         found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])
         return self._committed(1, found, staging, "driver")
 
@@ -228,7 +231,8 @@ class Search:
     # --- limits and progress ----------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
-        """Called now and then while Spark works."""
+        """Called now and then while Spark, or this process, works."""
+        raise_if_asked()
         if self.limits.seconds is not None and time.perf_counter() - self._began > self.limits.seconds:
             raise _Stopped("time")
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from checker.datasets.refusals import ClusterFailed, DatasetRefused
 from checker.engines.spark import files, kernels, queries, requirements, rows, steps, tasks
 from checker.engines.spark.cluster import Cluster
+from checker.engines.spark.interruptions import raise_if_asked
 from checker.kernel import native
 
 CONF: Final[Mapping[str, str]] = {
@@ -44,6 +45,14 @@ SHIPPED: Final = (native, rows, files, kernels, steps, tasks, queries)
 """The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 SCANNED: Final = "sources binary, transitions binary, targets binary"
+DAMAGED: Final = ("CRC checksum verification failed", "Parquet magic bytes not found", "Corrupt", "ArrowInvalid")
+"""What Arrow says of a file of states that is not what was written."""
+HINTS: Final[Mapping[str, str]] = {
+    "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
+    "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow, and isrcheck for a sweep (docs/spark.md)",
+    "PYTHON_VERSION_MISMATCH": "executors need the Python version of the driver; name it with PYSPARK_PYTHON",
+}
+"""What to do about what Spark says."""
 LOOK: Final = 0.1
 """Seconds between two looks at the clock while Spark works."""
 
@@ -130,6 +139,9 @@ class Spark:
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
+        # The session begins here, and takes seconds: an interruption meanwhile is heeded before there is a job.
+        begun = self.session
+        raise_if_asked()
         group = uuid.uuid4().hex
 
         def work() -> Any:
@@ -137,14 +149,18 @@ class Spark:
             return job()
 
         with ThreadPoolExecutor(1) as pool:
-            future: Future[Any] = pool.submit(inheritable_thread_target(self.session)(work))
+            future: Future[Any] = pool.submit(inheritable_thread_target(begun)(work))
             try:
                 return _answer(future, wait)
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                with suppress(Exception):
-                    self.context.cancelJobGroup(group)
+                # What is cancelled before Spark has planned it is not heard of: again, until it has ended.
+                while not future.done():
+                    with suppress(Exception):
+                        self.context.cancelJobGroup(group)
+                    with suppress(Exception):
+                        future.exception(timeout=LOOK)
                 raise
 
 
@@ -163,6 +179,7 @@ def _answer(future: Future[Any], wait: Callable[[], None]) -> Any:
         except TimeoutError:
             if future.done():
                 raise
+            raise_if_asked()
             wait()
 
 
@@ -172,10 +189,13 @@ def _failure(error: Exception) -> Exception:
     if "MemoryError" in text or "OutOfMemoryError" in text:
         return MemoryError()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    cause = next(
-        (line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else ""
-    )
-    return ClusterFailed(f"Spark could not finish a level: {cause[:300]}")
+    causes = [line for line in lines if "Error: " in line or "Exception: " in line] or lines[:1]
+    # The last line of the first traceback is the cause: what follows is Java's.
+    cause = next((line for line in causes if "Error: " in line and "Task" not in line), "".join(causes[-1:]))
+    if any(words in text for words in DAMAGED):
+        return DatasetRefused(f"a file of the dataset is damaged: {cause[:300]}; begin anew with --checkpoint")
+    hint = next((f"; {hint}" for words, hint in HINTS.items() if words in text), "")
+    return ClusterFailed(f"Spark could not do its work: {cause[:300]}{hint}")
 
 
 def _ship() -> None:
@@ -211,6 +231,7 @@ def _session(cluster: Cluster) -> Any:
 
 
 def _started(builder: Any) -> Any:
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     # PySpark's own handler of interruptions talks to Java in the middle of whatever is going on; here it is not needed.
@@ -221,10 +242,17 @@ def _started(builder: Any) -> Any:
             session = builder.getOrCreate()
         if mine and handler is not None:
             signal.signal(signal.SIGINT, handler)
+        if mine:
+            # At its end the process has only to stop Java: an interruption would do no more than print where it was.
+            atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         return session
-    except PySparkException as error:
-        said = " ".join(str(error).split())[:300]
-        raise ClusterFailed(f"Spark does not start: {said}; ISRCHECK_DEBUG=1 shows what Java says") from error
+    except (PySparkException, Py4JError) as error:
+        # Of a master that cannot be reached Java says in the end that the context is stopped.
+        said = " ".join(str(error).partition("This stopped SparkContext")[0].split())
+        if "stopped SparkContext" in said:
+            said = "the master cannot be reached, or does not take the application"
+        remedy = "look at --master and --conf; ISRCHECK_DEBUG=1 shows what Java says"
+        raise ClusterFailed(f"Spark does not start: {said[:300]}; {remedy}") from error
 
 
 def _sql(conf: Mapping[str, str]) -> dict[str, str]:

@@ -90,19 +90,22 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes what is new of an owner's candidates; a report of counts, verdicts and files."""
+    """Writes what is new of an owner's candidates, which come in parts that are in order.
+
+    The answer is a report of counts, verdicts and files.
+    """
     begin, kernel = time.perf_counter(), kernel_of(work)
     low, high = work["bounds"][owner : owner + 2]
     given = [np.frombuffer(p, dtype=np.uint64).reshape(-1, kernel.words) for p in payloads]
-    found = np.concatenate(given) if given else np.empty((0, kernel.words), dtype=np.uint64)
+    received = sum(part.nbytes for part in given)
+    found, hashes = rows.together([(part, kernel.hashes(part)) for part in given], kernel.words, low, high)
     del given, payloads[:]
-    received = found.nbytes
-    found, hashes = rows.distinct(found, kernel.hashes(found))
     mine, read = files.overlapping(work["known"], low, high), 0
     new = np.ones(len(found), dtype=np.bool_)
     for entry in mine:
         read += forget_known(f"{work['root']}/{entry['path']}", kernel, new, found, hashes)
-    found, hashes = found[new], hashes[new]
+    kept = np.flatnonzero(new)
+    found, hashes = found.take(kept, axis=0), hashes.take(kept)
     name = f"part-{owner:05d}-{uuid.uuid4().hex}.parquet"
     written = files.write(f"{work['root']}/{work['staging']}/{name}", [(found, hashes)], kernel.words, work["group"])
     part = {**written, "name": name, "owner": owned(low, high)} if written["rows"] else None
@@ -150,7 +153,7 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
     readers = [files.Reader(f"{work['root']}/{e['path']}", kernel.hashes) for e in chosen]
     pieces = -(-sum(e["rows"] for e in chosen) // (files.SLAB * files.GROUP))
     edges = [low + (high - low) * i // pieces for i in range(pieces + 1)]
-    slabs = (together(readers, a, b) for a, b in itertools.pairwise(edges))
+    slabs = (together(readers, kernel.words, a, b) for a, b in itertools.pairwise(edges))
     entry = {
         **files.write(f"{work['root']}/{path}", slabs, kernel.words, work["group"]),
         "path": path,
@@ -161,12 +164,9 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
     return [{"entry": entry, "replaced": [e["path"] for e in chosen]}]
 
 
-def together(readers: list[files.Reader], low: int, high: int) -> tuple[Array, Array]:
+def together(readers: list[files.Reader], words: int, low: int, high: int) -> tuple[Array, Array]:
     """The states of several files from `low` to before `high`, in order."""
-    parts = [part for reader in readers for part in reader.between(low, high)]
-    if not parts:
-        return np.empty((0, 1), dtype=np.uint64), np.empty(0, dtype=np.uint64)
-    return rows.distinct(np.concatenate([p for p, _ in parts]), np.concatenate([h for _, h in parts]))
+    return rows.together([part for reader in readers for part in reader.between(low, high)], words, low, high)
 
 
 # --- as functions over Arrow batches --------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""The same question to the local engine and to Spark, for which it runs every level but the first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from checker import check
+from checker.engines.local.search import search
+from checker.engines.spark import files
+from checker.engines.spark.cluster import Cluster
+from checker.exploration import Limits
+from checker.kernel.compile import Kernel
+from checker.library import load_model_class
+from checker.results import Result
+from model.language.tracing import trace
+from tests.agreement.test_engines_agree import essence
+
+LIMITS = Limits(seconds=120, memory=3 << 30)
+
+
+def essence_on_spark(result: Result) -> dict[str, Any]:
+    """The essence of a result for which Spark ran every level but the first."""
+    data = result.to_json()
+    assert data["spark_levels"] == list(range(1, len(data["spark_levels"]) + 1))
+    assert len(data["spark_levels"]) >= len(result.levels) - 1
+    return {name: x for name, x in essence(result).items() if name not in ("spark", "spark_levels")}
+
+
+def on_spark(session: Any, folder: Path, owners: int, *what: Any, **question: Any) -> Result:
+    """What Spark finds, and its dataset in `folder`."""
+    cluster = Cluster(threshold=0, partitions=owners, checkpoint=str(folder))
+    return check(*what, engine="spark", spark=session, cluster=cluster, **question)
+
+
+def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[int]]]:
+    """The states of each level, read from the files whatever the manifests say."""
+    levels = []
+    for number in range(1, depth + 1):
+        parts = sorted((folder / f"states/level={number:05d}").iterdir())
+        slabs = (slab for part in parts for slab, _ in files.Reader(str(part), kernel.hashes).between(0, 1 << 64))
+        levels.append(sorted(row for slab in slabs for row in slab.tolist()))
+    return levels
+
+
+class Asked:
+    """A question with what the local engine answers: the result, and every state of every level."""
+
+    def __init__(self, name: str, settings: dict[str, Any], **question: Any) -> None:
+        self.name, self.settings, self.question = name, settings, question
+        self.wanted = check(name, settings, **question, limits=LIMITS)
+        loaded = load_model_class(name)
+        names = question.get("invariants")
+        system = trace(loaded.cls(**settings), loaded.chosen(None if names is None else tuple(names)))
+        _, native = search(
+            system, keep_going=question.get("keep_going", False), deadlock=question.get("deadlock", False),
+            limits=LIMITS, report=None,
+        )  # fmt: skip
+        self.kernel, depth = Kernel(system), len(self.wanted.levels)
+        self.levels = [sorted(native.level_states(k).tolist()) for k in range(1, depth + 1)]
+
+    def same(self, session: Any, folder: Path, owners: int) -> Result:
+        """The result of Spark; AssertionError where anything in it, or any state of any level, is another one."""
+        found = on_spark(session, folder, owners, self.name, self.settings, **self.question)
+        assert essence_on_spark(found) == essence(self.wanted)
+        assert states_on_disk(folder, self.kernel, len(self.levels)) == self.levels
+        return found
