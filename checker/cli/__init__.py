@@ -10,7 +10,7 @@ import click
 from checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
-    "models", "check", "simulate", "prove", "verify-proof", "mutate", "replay", "graph", "scenarios", "regress",
+    "models", "check", "simulate", "prove", "verify-proof", "mutate", "replay", "show", "graph", "scenarios", "regress",
     "sweep", "export", "crosscheck", "analyze", "diff",
 )  # fmt: skip
 

@@ -41,6 +41,7 @@ class Question:
     depth: int | None
     fail_on_vacuity: bool
     quiet: bool
+    plain: bool
     cluster: Cluster | None
     output: Output
 
@@ -75,6 +76,7 @@ class Question:
     help="The last level that --engine symbolic looks at; 20, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 @cluster_options
 def command(**options: Any) -> None:
@@ -185,7 +187,7 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
     from checker.reports.text import report, verdict_line
 
     def text(ink: Ink) -> str:
-        told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+        told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
             lines = expectation_lines(scenario, question.settings, result, ink)
             told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"

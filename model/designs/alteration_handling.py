@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.alterations import ERRORS, any_arriving_request, one_of
 from model.designs.controller import any_controller
 from model.designs.isr_commands import IsrCommands
 from model.designs.logs import any_partition
-from model.language import action, broker, every, implies, none, number, optional, per, record, setting, when
+from model.language import action, asked, broker, every, implies, none, number, optional, per, record, setting, when
 
 
 class AlterationHandling(IsrCommands):
@@ -97,6 +98,9 @@ class AlterationHandling(IsrCommands):
         super().resign_as_controller(s, c)
         self.forget_view(s, c)
         self.lose_accepted(s, c)
+
+    def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
+        return f"{c} notices that it is the controller no more, and resigns; what it had accepted is lost"
 
     def forget_view(self, s: Any, c: Any) -> None:
         for p in self.all_partitions:
@@ -207,6 +211,11 @@ class AlterationHandling(IsrCommands):
 
     # --- the controller handles a request ---------------------------------------------------------------------------
 
+    def handling_in_words(self, old: Any, c: Any, p: int, b: Any, request: int) -> str:
+        """A controller takes up the request of a leader."""
+        one, who = old.alteration[p][b][request], sentences.controller_in_words(self, old, c)
+        return f"{who} handles the request of {b} for ISR {one.isr}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller alters the ISR as a leader asks, at the next version, and says so."""
@@ -220,6 +229,10 @@ class AlterationHandling(IsrCommands):
         if self.says_version:
             one.said_version = version
 
+    def told_grant_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        state = sentences.state_in_words(old, new, p)
+        return f"{self.handling_in_words(old, c, p, b, request)}: {state}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
@@ -230,6 +243,9 @@ class AlterationHandling(IsrCommands):
         one.stage = "success"
         if self.says_version:
             one.said_version = self.known(s, c, p, "version")
+
+    def told_confirm_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
     def first_refusal(self, s: Any, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
         """Whether the first thing that the controller notices leads to one of some answers."""
@@ -248,6 +264,17 @@ class AlterationHandling(IsrCommands):
             answer = when(condition, code, answer)
         one.stage = answer
 
+    def told_refuse_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        one, answer = old.alteration[p][b][request], new.alteration[p][b][request].stage
+        epoch, version = (asked(old, self.known, c, p, name) for name in ("epoch", "version"))
+        why = f", it has seen live brokers {old.seen_live[c][p]}" if answer == "ineligible-replica" else ""
+        if one.version != version:
+            why = f", version {one.version} is not {version}"
+        if one.epoch != epoch:
+            why = f", epoch {one.epoch} is not {epoch}"
+        code = answer.upper().replace("-", "_")
+        return f"{self.handling_in_words(old, c, p, b, request)}: refused with {code}{why}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller says that it has a request, and will write the ISR later (the KIP's text)."""
@@ -258,6 +285,9 @@ class AlterationHandling(IsrCommands):
         one.stage = "accepted"
         if self.names_holder:
             one.holder = c
+
+    def told_accept_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: Any, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
         """A request that a controller has accepted, and whether it is still at the version that there is."""
@@ -280,6 +310,11 @@ class AlterationHandling(IsrCommands):
         self.write_altered(s, c, p, b, one.isr)
         s.alteration[p][b][request] = self.no_alteration()
 
+    def told_write_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        who, isr = sentences.controller_in_words(self, old, c), old.alteration[p][b][request].isr
+        state = sentences.state_in_words(old, new, p)
+        return f"{who} writes ISR {isr}, for which {b} had asked: {state}{self.sent_in_words(old, new, c)}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller drops a request that it has accepted: there is a later version, of which the leader hears."""
@@ -288,6 +323,11 @@ class AlterationHandling(IsrCommands):
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()
+
+    def told_drop_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        who, one = sentences.controller_in_words(self, old, c), old.alteration[p][b][request]
+        later = f"there is version {old.state[p].version} of epoch {old.state[p].epoch}"
+        return f"{who} drops the request of {b} for ISR {one.isr} at version {one.version}: {later}"
 
     # --- reassignment in KRaft --------------------------------------------------------------------------------------
 
@@ -314,3 +354,7 @@ class AlterationHandling(IsrCommands):
         self.tell(s, c, p, leader, one.isr & assignment.target, assignment.target, leaving)
         self._assign(s, p, assignment.target)
         one.stage = "new-leader-elected"
+
+    def told_complete_reassignment(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> str:
+        done = f"with it the reassignment is complete and {leader} is to lead, {sentences.state_in_words(old, new, p)}"
+        return f"{self.handling_in_words(old, c, p, b, request)}: {done}"
