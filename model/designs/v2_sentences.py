@@ -56,7 +56,7 @@ def sends(m: Any, old: Any, new: Any, kind: str, epoch: int, receivers: Iterable
 
 def _lost(m: Any, before: Any, after: Any, b: Any) -> str:
     """What a full queue has lost to make room for its newest request."""
-    kept, lost = list(after[:-1]), []
+    kept, lost = list(after[:-1]), list[Any]()
     for request in reversed(before):
         if kept and kept[-1] == request:
             kept.pop()
