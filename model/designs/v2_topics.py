@@ -128,9 +128,8 @@ class AdministeredTopics(ReassignedReplicas):
 
     def told_close_deleted_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
         closes = sends(self, old, new, "close", old.replica[p][b].epoch, old.assignment[p].replicas)
-        return (
-            f"{leader_in_words(self, old, p, b)} is told that the partition{self.number_of(p)} is deleted; it {closes}"
-        )
+        read = f"is told that the partition{self.number_of(p)} shall be deleted"
+        return f"{leader_in_words(self, old, p, b)} {read}; it {closes}"
 
     @action(p=any_partition, actor="administrator")
     def remove_deleted_paths(self, s: Any, p: int) -> None:
