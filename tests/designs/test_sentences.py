@@ -138,3 +138,18 @@ def test_many_walks_are_told_and_leave_no_sentence_out(name: str) -> None:
     assert not [
         a for a in cls.actions() if hasattr(cls, TOLD + a.replace("-", "_")) and a.replace("-", "_") not in seen
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "who", "what"),
+    [
+        ("v1-stale-read-before-election", "broker 1 is the first to create the leader node", "ISR {0} -> {0, 1}"),
+        ("v2-zombie-overwrites-the-isr", "broker 0, still the leader in its own eyes", "ISR {1} -> {0}, epoch 1 -> 0"),
+        ("v2-close-replica-without-epoch", "broker 1 takes close-replica of epoch 0", "although it is in the ISR {1}"),
+        ("v2-full-queue-shrinks", "the queue of broker 1 is full", "drops start-replica"),
+        ("v2-zombie-deletes-the-leader-node", "broker 1, still the leader", "although that is the one of broker 0"),
+        ("majority-vote-for-anybody", "broker 0, whose log ends at 1", "for broker 2, whose log is empty"),
+    ],
+)
+def test_the_point_of_a_scenario_is_in_one_sentence(name: str, who: str, what: str) -> None:
+    assert [text for text in sentences(name) if who in text and what in text]
