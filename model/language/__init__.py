@@ -13,6 +13,7 @@ from model.language.domains import broker, enum, flag, messages, number, optiona
 from model.language.errors import EvaluationError, ModelError, UnknownName
 from model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
+from model.language.telling import asked, becomes, listed
 
 __all__ = [
     "BrokerId",
@@ -21,6 +22,8 @@ __all__ = [
     "ModelError",
     "UnknownName",
     "action",
+    "asked",
+    "becomes",
     "broker",
     "constraint",
     "count",
@@ -32,6 +35,7 @@ __all__ = [
     "implies",
     "initial",
     "invariant",
+    "listed",
     "maximum",
     "messages",
     "minimum",

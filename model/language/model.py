@@ -16,6 +16,8 @@ from model.language.errors import ModelError, UnknownName, mistake, nearest
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 RESERVED = frozenset({"require", "enabled"})
+TOLD = "told_"
+"""How the names of methods begin that tell what an action did; see `telling`."""
 
 
 def kebab(name: str) -> str:
@@ -221,6 +223,9 @@ class Model:
                 raise _at(method, f"{name} replaces an action of {cls.__mro__[1].__name__}", "decorate it with @action")
             if isinstance(inherited, Setting) and not isinstance(method, Setting | property):
                 _check_fixed(cls, inherited, method)
+        for name in _members(cls):
+            if name.startswith(TOLD):
+                _check_told(cls, name)
 
     def __init__(self, **values: Any) -> None:
         declared = self.declared_settings()
@@ -250,6 +255,10 @@ class Model:
 
     def check_settings(self) -> None:
         """Raises `UnknownName` for settings that do not go together."""
+
+    def lane(self, actor: str, parameters: dict[str, Value]) -> str:
+        """On which lane of a drawing an action instance stands: its actor, unless a model knows better."""
+        return actor
 
     @classmethod
     def name(cls) -> str:
@@ -328,6 +337,18 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
         inherited.checked(value)
     except UnknownName as error:
         raise ModelError(f"{cls.__name__}.{inherited.name} has a fixed value, but {error}") from None
+
+
+def _check_told(cls: type, name: str) -> None:
+    """Raises `ModelError` where a sentence does not go with an action of the class."""
+    method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
+    if spec is None:
+        raise _at(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
+    found = list(inspect.signature(method).parameters)[1:]
+    wanted = [*found[:2], *spec.parameters]
+    if found != wanted or len(found) < 2:
+        taken = ", ".join(["old", "new", *spec.parameters])
+        raise _at(method, f"{name} takes ({', '.join(found)})", f"take ({taken}) as the action does")
 
 
 def _members(cls: type) -> list[str]:

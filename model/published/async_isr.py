@@ -17,6 +17,7 @@ from typing import Any
 from model.language import (
     Model,
     action,
+    becomes,
     broker,
     constraint,
     goal,
@@ -105,6 +106,30 @@ class AsyncIsr(Model):
         s.leader.pending_isr = pending
         s.leader.pending_version = s.leader.version
 
+    def decision_in_words(self, old: Any, new: Any) -> str:
+        isr = becomes(old.controller.isr, new.controller.isr)
+        return f"ISR {isr}, version {becomes(old.controller.version, new.controller.version)}"
+
+    def request_in_words(self, old: Any, new: Any) -> str:
+        pending = becomes(old.leader.pending_isr, new.leader.pending_isr)
+        asks = f"asks at version {old.leader.version} for an ISR"
+        return f"{self.leader}, the leader, counts with ISR {pending} from now on and {asks}"
+
+    def lane(self, actor: str, parameters: dict[str, Any]) -> str:
+        return str(self.leader) if actor == "leader" else actor
+
+    def drawn_logs(self, s: Any) -> list[dict[str, Any]]:
+        """How far each log has come: records are not told apart."""
+        least = min(s.offsets[b] for b in [self.leader, *(s.leader.isr | s.leader.pending_isr)])
+        isr = sorted(b.number for b in s.leader.isr)
+        lead = {"role": "leader", "high_watermark": least, "isr": tuple(isr)}
+        member = s.controller.isr
+        return [
+            {"broker": b, "records": None, "log_end": s.offsets[b], "member": b in member}
+            | (lead if b == self.leader else {"role": "follower"})
+            for b in self.brokers
+        ]
+
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Any, replica: Any) -> None:
         """The controller takes a follower that failed out of the ISR."""
@@ -113,11 +138,18 @@ class AsyncIsr(Model):
         s.require(s.controller.isr.has(replica), s.controller.version <= self.max_version)
         self.controller_decides(s, s.controller.isr - {replica})
 
+    def told_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+        return f"the controller takes {replica} for dead: {self.decision_in_words(old, new)}"
+
     @action(isr=set_of(broker), version=any_version, actor="controller")
     def controller_handle_request(self, s: Any, isr: Any, version: int) -> None:
         """The controller grants a request that was made at its version; the request stays."""
         s.require(s.requests.has({"isr": isr, "version": version}), s.controller.version == version)
         self.controller_decides(s, isr)
+
+    def told_controller_handle_request(self, old: Any, new: Any, isr: Any, version: int) -> str:
+        asked_for = f"the request for ISR {isr} that was made at its version {version}"
+        return f"the controller grants {asked_for}: {self.decision_in_words(old, new)}"
 
     @action(replica=broker, actor="leader")
     def leader_request_shrink_isr(self, s: Any, replica: Any) -> None:
@@ -128,6 +160,9 @@ class AsyncIsr(Model):
         smaller = s.leader.isr - {replica}
         self.leader_asks(s, smaller, s.leader.pending_isr | smaller)
 
+    def told_leader_request_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+        return f"{self.request_in_words(old, new)} without {replica}"
+
     @action(replica=broker, actor="leader")
     def leader_request_expand_isr(self, s: Any, replica: Any) -> None:
         """The leader asks for an ISR with a follower that reaches the high watermark."""
@@ -135,17 +170,28 @@ class AsyncIsr(Model):
         larger = s.leader.isr | {replica}
         self.leader_asks(s, larger, s.leader.pending_isr | larger)
 
+    def told_leader_request_expand_isr(self, old: Any, new: Any, replica: Any) -> str:
+        return f"{self.request_in_words(old, new)} with {replica}, which has reached offset {old.offsets[replica]}"
+
     @action(actor="leader", perturbation=True)
     def leader_write(self, s: Any) -> None:
         """The leader appends a record."""
         s.require(s.offsets[self.leader] <= self.max_offset)
         s.offsets[self.leader] += 1
 
+    def told_leader_write(self, old: Any, new: Any) -> str:
+        ends = becomes(old.offsets[self.leader], new.offsets[self.leader])
+        return f"{self.leader}, the leader, appends a record: log end {ends}"
+
     @action(isr=set_of(broker), version=any_version, actor="leader")
     def leader_handle_update(self, s: Any, isr: Any, version: int) -> None:
         """The leader adopts an ISR of a later version than its own, and waits for nothing any more."""
         s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
         s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
+
+    def told_leader_handle_update(self, old: Any, new: Any, isr: Any, version: int) -> str:
+        learnt = f"its own {becomes(old.leader.isr, isr)}, version {becomes(old.leader.version, version)}"
+        return f"{self.leader}, the leader, is told of ISR {isr}: {learnt}; it waits for no answer any more"
 
     @action(replica=broker, actor="replica")
     def follower_replicate(self, s: Any, replica: Any) -> None:
@@ -154,6 +200,10 @@ class AsyncIsr(Model):
             return
         s.require(s.offsets[replica] < s.offsets[self.leader])
         s.offsets[replica] += 1
+
+    def told_follower_replicate(self, old: Any, new: Any, replica: Any) -> str:
+        ends = becomes(old.offsets[replica], new.offsets[replica])
+        return f"{replica} copies a record from {self.leader}: log end {ends}"
 
     @goal
     def change_is_granted(self, s: Any) -> Any:

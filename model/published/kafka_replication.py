@@ -18,6 +18,7 @@ from typing import Any
 from model.language import (
     Model,
     action,
+    becomes,
     broker,
     count,
     goal,
@@ -33,6 +34,7 @@ from model.language import (
     some,
     when,
 )
+from model.published import sentences
 
 
 def any_epoch(model: Any) -> Any:
@@ -165,6 +167,11 @@ class KafkaReplication(Model):
         s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
         self.controller_decides(s, leader, s.quorum.isr)
 
+    def told_controller_elect_leader(self, old: Any, new: Any, leader: Any) -> str:
+        before = "where there was none" if old.quorum.leader is None else f"in place of {old.quorum.leader}"
+        epoch = sentences.epoch_in_words(old, new)
+        return f"the controller makes {leader} the leader {before}: leader epoch {epoch}, ISR {new.quorum.isr}"
+
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Any, replica: Any) -> None:
         """The controller takes a failed replica out of the ISR; a leader is deposed, and stays in if it is the last."""
@@ -172,6 +179,12 @@ class KafkaReplication(Model):
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
         self.controller_decides(s, when(leads, none, s.quorum.leader), rest)
+
+    def told_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+        isr = becomes(old.quorum.isr, new.quorum.isr)
+        epoch = sentences.epoch_in_words(old, new)
+        deposed = " and deposes it: there is no leader now" if old.quorum.leader == replica else ""
+        return f"the controller takes {replica} for dead{deposed}; ISR {isr}, leader epoch {epoch}"
 
     @action(leader=broker, epoch=any_epoch, actor="leader")
     def become_leader(self, s: Any, leader: Any, epoch: int) -> None:
@@ -181,12 +194,22 @@ class KafkaReplication(Model):
         s.replica[leader].leader = leader
         s.replica[leader].isr = s.requests[epoch].isr
 
+    def told_become_leader(self, old: Any, new: Any, leader: Any, epoch: int) -> str:
+        isr, passed, end = new.replica[leader].isr, new.replica[leader].high_watermark, len(new.log[leader])
+        request = sentences.request_in_words(new, epoch)
+        return f"{leader} takes {request} and leads, with ISR {isr}, high watermark {passed} and log end {end}"
+
     @action(replica=broker, actor="replica", perturbation=True)
     def leader_write(self, s: Any, replica: Any) -> None:
         """A replica that presumes leadership appends a client's record in its own epoch."""
         s.require(self.presumes_leadership(s, replica), s.next_record_id < self.max_records, ~s.log[replica].is_full)
         s.log[replica].append({"id": s.next_record_id, "epoch": s.replica[replica].leader_epoch})
         s.next_record_id += 1
+
+    def told_leader_write(self, old: Any, new: Any, replica: Any) -> str:
+        added, at = new.log[replica][-1], len(old.log[replica])
+        leader = sentences.leader_in_words(self, old, replica)
+        return f"{leader} appends record {added.id} of a client at offset {at}, in epoch {added.epoch}"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 
@@ -224,12 +247,18 @@ class UnfencedReplication(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
+    def told_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        return sentences.shrinks(old, new, leader, follower)
+
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
         """The leader takes a follower in that reaches its high watermark."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    def told_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
@@ -239,6 +268,9 @@ class UnfencedReplication(KafkaReplication):
         s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))
         s.replica[leader].high_watermark = passed + 1
 
+    def told_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+        return sentences.commits(self, old, new, leader)
+
     @action(follower=broker, leader=broker, actor="follower")
     def follower_replicate(self, s: Any, follower: Any, leader: Any) -> None:
         """A follower appends the leader's record at its own log end, whatever lies before it."""
@@ -247,9 +279,15 @@ class UnfencedReplication(KafkaReplication):
         s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))
         self.fetch_next_record(s, follower, leader)
 
+    def told_follower_replicate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+        return sentences.copies(self, old, new, follower, leader)
+
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request that makes it a follower and truncates its log, be the leader ready or not."""
         if follower == leader:
             return
         self.become_follower_and_truncate(s, leader, follower, epoch)
+
+    def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
+        return sentences.follows(old, new, follower, leader, epoch)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from model.language import action, broker
+from model.published import sentences
 from model.published.kafka_replication import KafkaReplication, any_epoch
 
 
@@ -33,6 +34,9 @@ class Kip320(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), ~self.follows_in_same_epoch(s, follower, leader) | behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
+    def told_fenced_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        return sentences.shrinks(old, new, leader, follower)
+
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
         """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
@@ -40,6 +44,9 @@ class Kip320(KafkaReplication):
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
         s.require(self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    def told_fenced_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
@@ -53,6 +60,9 @@ class Kip320(KafkaReplication):
         )
         s.replica[leader].high_watermark = passed + 1
 
+    def told_fenced_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+        return f"{sentences.commits(self, old, new, leader)} in its epoch"
+
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def fenced_become_follower_and_truncate(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request whose leader is already in that epoch, and truncates to what both logs have."""
@@ -61,6 +71,11 @@ class Kip320(KafkaReplication):
         s.require(self.presumes_leadership(s, leader), s.replica[leader].leader_epoch == epoch)
         self.become_follower_and_truncate(s, leader, follower, epoch)
 
+    def told_fenced_become_follower_and_truncate(
+        self, old: Any, new: Any, follower: Any, leader: Any, epoch: int
+    ) -> str:
+        return sentences.follows(old, new, follower, leader, epoch)
+
     @action(follower=broker, leader=broker, actor="follower")
     def fenced_follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
         """A follower in the leader's epoch appends the leader's next record."""
@@ -68,3 +83,6 @@ class Kip320(KafkaReplication):
             return
         s.require(self.follows_in_same_epoch(s, follower, leader))
         self.fetch_next_record(s, follower, leader)
+
+    def told_fenced_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+        return sentences.copies(self, old, new, follower, leader)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import action, broker, minimum
+from model.language import action, becomes, broker, minimum
+from model.published import sentences
 from model.published.kafka_replication import KafkaReplication, any_epoch
 
 
@@ -33,12 +34,19 @@ class Kip320FirstTry(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
+    def told_leader_shrink_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        isr = becomes(old.quorum.isr, new.quorum.isr)
+        return f"{leader} takes {follower}, which does not hold its last record, out of the ISR {isr}"
+
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr_better_fencing(self, s: Any, leader: Any, follower: Any) -> None:
         """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
+
+    def told_leader_expand_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+        return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def improved_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
@@ -47,6 +55,9 @@ class Kip320FirstTry(KafkaReplication):
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
         s.require(s.replica[leader].isr.every(lambda f: self.is_caught_up(s, leader, f, passed + 1)))
         s.replica[leader].high_watermark = passed + 1
+
+    def told_improved_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+        return f"{sentences.commits(self, old, new, leader)} with a last record of the same epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
@@ -58,6 +69,9 @@ class Kip320FirstTry(KafkaReplication):
         s.replica[follower].leader = leader
         s.replica[follower].isr = s.requests[epoch].isr
 
+    def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
+        return sentences.follows(old, new, follower, leader, epoch)
+
     @action(follower=broker, leader=broker, actor="follower")
     def follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
         """A follower whose last record has the leader's epoch there appends the next one."""
@@ -65,6 +79,9 @@ class Kip320FirstTry(KafkaReplication):
             return
         s.require(self.is_caught_up(s, leader, follower, s.log[follower].length))
         self.fetch_next_record(s, follower, leader)
+
+    def told_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+        return sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_truncate(self, s: Any, follower: Any, leader: Any) -> None:
@@ -79,3 +96,8 @@ class Kip320FirstTry(KafkaReplication):
         s.require(end <= own.length)
         own.truncate(end)
         s.replica[follower].high_watermark = minimum(end, s.replica[follower].high_watermark)
+
+    def told_follower_truncate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+        whose = sentences.leader_in_words(self, old, leader).rstrip(",")
+        kept = sentences.kept_in_words(old, new, follower)
+        return f"{follower} finds that its log does not go with that of {whose} and {kept}"

@@ -1,0 +1,137 @@
+"""The logs of a state, as they are drawn: records by offset, high watermark, log end, and who the broker is.
+
+Any model with a variable `log` (of each broker, or of each partition and broker) has them. A variable `replica` of the
+same shape says what the broker believes; where there is `quorum` or `state`, its ISR says who is a member. A model
+that keeps its logs in another way has a method `drawn_logs(self, s)` that gives them as dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from model.language import Model
+from model.language.brokers import BrokerId
+from model.language.domains import Broker, Per, Record, Sequence_, Value
+from model.language.telling import SeenRecord, SeenState
+
+
+@dataclass(frozen=True)
+class DrawnRecord:
+    """A record of a log; a model of which records have no id or no epoch leaves them out."""
+
+    offset: int
+    id: int | None
+    epoch: int | None
+
+
+@dataclass(frozen=True)
+class DrawnLog:
+    """The log of a broker, of a partition where the model has several.
+
+    `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` what it
+    believes of the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
+    `records` is None where a model knows only how long a log is. What a model does not have is None.
+    """
+
+    broker: int
+    records: tuple[DrawnRecord, ...] | None
+    log_end: int
+    high_watermark: int | None = None
+    partition: int | None = None
+    role: str | None = None
+    leader: int | None = None
+    epoch: int | None = None
+    isr: tuple[int, ...] | None = None
+    member: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def logs(model: Model, state: tuple[Value, ...]) -> tuple[DrawnLog, ...]:
+    """The logs of a state, by partition and broker; none where the model has none."""
+    s = SeenState(model, state)
+    own = getattr(model, "drawn_logs", None)
+    if own is not None:
+        return tuple(DrawnLog(**{**data, "broker": data["broker"].number}) for data in own(s))
+    return tuple(_logs(model, s))
+
+
+def _logs(model: Model, s: SeenState) -> Iterator[DrawnLog]:
+    domain = model.domains.get("log")
+    if not isinstance(domain, Per):
+        return
+    if isinstance(domain.index, Broker) and isinstance(domain.element, Sequence_):
+        yield from (_log(model, s, None, b, False) for b in model.brokers)
+    elif isinstance(domain.element, Per) and isinstance(domain.element.index, Broker):
+        if isinstance(domain.element.element, Sequence_):
+            partitions = list(domain.index.values())
+            yield from (_log(model, s, p, b, len(partitions) > 1) for p in partitions for b in model.brokers)
+
+
+def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> DrawnLog:
+    records = _at(s, "log", p)[b]
+    belief = _belief(model, s, p, b)
+    isr = belief.get("isr")
+    leader = belief.get("leader")
+    return DrawnLog(
+        broker=b.number,
+        records=tuple(DrawnRecord(o, _field(r, "id"), _field(r, "epoch")) for o, r in enumerate(records)),
+        log_end=len(records),
+        high_watermark=belief.get("high_watermark"),
+        partition=p if several else None,
+        role=_role(model, s, b, belief),
+        leader=None if leader is None else leader.number,
+        epoch=_epoch(belief),
+        isr=None if isr is None else tuple(sorted(x.number for x in isr)),
+        member=_member(model, s, p, b),
+    )
+
+
+def _at(s: SeenState, name: str, p: Any) -> Any:
+    variable = getattr(s, name)
+    return variable if p is None else variable[p]
+
+
+def _field(record: Any, name: str) -> int | None:
+    return getattr(record, name, None) if isinstance(record, SeenRecord) else None
+
+
+def _belief(model: Model, s: SeenState, p: Any, b: BrokerId) -> dict[str, Any]:
+    """The fields of `replica`, if it has the shape of the logs."""
+    domain = model.domains.get("replica")
+    inner = domain.element if isinstance(domain, Per) else None
+    if p is not None and isinstance(inner, Per):
+        inner = inner.element
+    if not isinstance(inner, Record):
+        return {}
+    belief = _at(s, "replica", p)[b]
+    return {name: getattr(belief, name) for name in inner.names}
+
+
+def _role(model: Model, s: SeenState, b: BrokerId, belief: dict[str, Any]) -> str | None:
+    if "up" in model.domains and b not in s.up:
+        return "down"
+    if "role" in belief:
+        role: str = belief["role"]
+        return role
+    if "leader" not in belief:
+        return None
+    return "none" if belief["leader"] is None else "leader" if belief["leader"] == b else "follower"
+
+
+def _epoch(belief: dict[str, Any]) -> int | None:
+    """The leader epoch that a replica is in; numbers below 0 mean that it has heard of none."""
+    epoch = belief.get("leader_epoch", belief.get("epoch"))
+    return epoch if epoch is not None and epoch >= 0 else None
+
+
+def _member(model: Model, s: SeenState, p: Any, b: BrokerId) -> bool | None:
+    for name in ("quorum", "state"):
+        domain = model.domains.get(name)
+        record = domain.element if isinstance(domain, Per) else domain
+        if isinstance(record, Record) and "isr" in record.names:
+            return b in (getattr(s, name)[p] if isinstance(domain, Per) else getattr(s, name)).isr
+    return None

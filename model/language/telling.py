@@ -1,0 +1,186 @@
+"""What happened, in the words of the protocol: the sentences of actions, and the states that they are told of.
+
+Beside an action `shrink_isr` a model may have a method `told_shrink_isr(self, old, new, ...)` with the parameters of
+the action after the states before and after it. It gives a sentence without its full stop. It is inherited and
+replaced like any method. `old` and `new` hold plain Python values: numbers, strings, `True`, brokers (printed as
+`broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len` and `[offset]`, records with
+fields. They can be read and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from model.language.brokers import BrokerId
+from model.language.concrete import ConcreteState
+from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
+from model.language.errors import ModelError, mistake, nearest
+from model.language.model import TOLD, Model
+from model.language.plain import CONCRETE, plain_value
+from model.language.system import Label, actor_of
+
+
+class SeenBrokers(frozenset[BrokerId]):
+    """A set of brokers, printed in order."""
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(str(b.number) for b in sorted(self, key=lambda b: b.number)) + "}"
+
+    __repr__ = __str__
+
+
+class SeenRecord:
+    """A record; its fields are attributes."""
+
+    __slots__ = ("_domain", "_value")
+
+    def __init__(self, domain: Record, value: Value) -> None:
+        object.__setattr__(self, "_domain", domain)
+        object.__setattr__(self, "_value", value)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._domain.fields.get(name)
+        if found is None:
+            raise AttributeError(f"there is no field {name!r}; {nearest(name, self._domain.names)}")
+        return seen(found[1], self._value[found[0]])
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise mistake(f"a sentence assigns {name}", "sentences only read what happened")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeenRecord) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(f"{name} {in_words(getattr(self, name))}" for name in self._domain.names) + ")"
+
+
+class SeenSequence(tuple[Any, ...]):
+    """The elements of a sequence, or of a set of messages in the order of their values."""
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(map(in_words, self)) + "]"
+
+
+class SeenPer:
+    """What is kept for each index."""
+
+    __slots__ = ("_domain", "_value")
+
+    def __init__(self, domain: Per, value: Value) -> None:
+        self._domain, self._value = domain, value
+
+    def __getitem__(self, index: Any) -> Any:
+        key = index.number if isinstance(index, BrokerId) else index
+        return seen(self._domain.element, self._value[self._domain.positions[key]])
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (seen(self._domain.element, x) for x in self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeenPer) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+class SeenState:
+    """A state as sentences read it; names of its own begin with an underscore."""
+
+    __slots__ = ("_model", "_state")
+
+    def __init__(self, model: Model, state: tuple[Value, ...]) -> None:
+        object.__setattr__(self, "_model", model)
+        object.__setattr__(self, "_state", state)
+
+    def __getattr__(self, name: str) -> Any:
+        positions = self._model.positions
+        if name not in positions:
+            raise AttributeError(f"the state has no variable {name!r}; {nearest(name, positions)}")
+        return seen(self._model.domains[name], self._state[positions[name]])
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise mistake(f"a sentence assigns {name}", "sentences only read what happened")
+
+
+def seen(domain: Domain, value: Value) -> Any:
+    """A value of a domain as sentences read it."""
+    match domain:
+        case Broker():
+            return None if value is None else BrokerId(value)
+        case BrokerSet():
+            return SeenBrokers(map(BrokerId, value))
+        case Record():
+            return SeenRecord(domain, value)
+        case Sequence_():
+            return SeenSequence(seen(domain.element, x) for x in value)
+        case Messages():
+            return SeenSequence(seen(domain.element, x) for x in domain.elements if x in value)
+        case Per():
+            return SeenPer(domain, value)
+        case _:
+            return value
+
+
+def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
+    """What a method of the model says of a state, as a plain value: `asked(old, self.high_watermark)`."""
+    model = state._model
+    answer = method(ConcreteState(model, state._state), *arguments)
+    return plain_value(answer) if isinstance(answer, CONCRETE) else answer
+
+
+def in_words(value: Any) -> str:
+    """A value in a sentence: `none`, `true`, `{0, 1}`."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value.number) if isinstance(value, BrokerId) else str(value)
+
+
+def becomes(old: Any, new: Any) -> str:
+    """`{0, 1} -> {0}` where the values differ, `stays {0}` where they do not.
+
+    >>> becomes(1, 2), becomes(2, 2)
+    ('1 -> 2', 'stays 2')
+    """
+    return f"{in_words(old)} -> {in_words(new)}" if old != new else f"stays {in_words(new)}"
+
+
+def listed(values: Any) -> str:
+    """`broker 0 and broker 2`, `nobody` for none.
+
+    >>> listed([BrokerId(0), BrokerId(2)])
+    'broker 0 and broker 2'
+    """
+    words = [str(v) for v in sorted(values, key=lambda b: b.number)]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words) or "nobody"
+
+
+def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
+    """The sentence of an action instance that leads from one state to another, without its full stop."""
+    method = getattr(model, TOLD + label.action.replace("-", "_"), None)
+    if method is None:
+        return _plain(model, label)
+    parameters = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
+    sentence = method(SeenState(model, old), SeenState(model, new), *parameters)
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise ModelError(f"{method.__qualname__} gives {sentence!r}; give a sentence")
+    return sentence
+
+
+def _plain(model: Model, label: Label) -> str:
+    """Name and parameters in words, for an action without a sentence."""
+    actor = model.actions()[label.action].__action__.actor  # type: ignore[attr-defined]
+    values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
+    named = [(n, v) for (n, _), v in zip(label.parameters, values, strict=True) if n != actor]
+    who = actor_of(actor, label)
+    what = label.action.replace("-", " ")
+    rest = ", ".join(f"{n.replace('_', ' ')} {v if isinstance(v, BrokerId) else in_words(v)}" for n, v in named)
+    return f"{who}: {what}" + (f" ({rest})" if rest else "")
