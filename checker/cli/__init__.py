@@ -11,7 +11,7 @@ from checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
     "models", "check", "prove", "verify-proof", "replay", "scenarios", "regress", "sweep", "export", "crosscheck",
-    "analyze", "diff",
+    "analyze", "diff", "explore",
 )  # fmt: skip
 
 

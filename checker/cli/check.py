@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,11 +13,12 @@ import click
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import Failure, failure_of, os_words
 from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
+from checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
 from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
+    from checker.library import LoadedModel
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
 
@@ -37,6 +39,7 @@ class Question:
     deadlock: bool
     json: str | None
     itf: str | None
+    html: str | None
     max_states: int | None
     max_memory: int | None
     max_seconds: float | None
@@ -59,6 +62,7 @@ class Question:
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@click.option("--html", metavar="FILE", help="Write the report as a page for a browser; - is standard output.")
 @click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
 )
@@ -87,18 +91,17 @@ def command(**options: Any) -> None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
     _require_fitting_options(question)
-    if question.json is not None and question.json == question.itf:
-        raise click.UsageError("--json and --itf name the same file")
+    require_different({"--json": question.json, "--itf": question.itf, "--html": question.html})
     scenario = None
     try:
         scenario = _scenario(question)
-        result = _answer(question, scenario)
+        loaded, result = _answer(question, scenario)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None and question.json is not None:
             _write_failure(question, failure)
         raise
-    _deliver(question, result, scenario)
+    _deliver(question, loaded, result, scenario)
 
 
 def _require_one_question(question: Question) -> None:
@@ -136,10 +139,10 @@ def _scenario(question: Question) -> Scenario | None:
     return one(question.scenario)
 
 
-def _answer(question: Question, scenario: Scenario | None) -> Result:
+def _answer(question: Question, scenario: Scenario | None) -> tuple[LoadedModel, Result]:
     """Looks for mistakes in the question first, then searches."""
-    require_writable(question.json)
-    require_writable(question.itf)
+    for path in (question.json, question.itf, question.html):
+        require_writable(path)
     from checker.library import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
@@ -171,15 +174,15 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
         )
     if scenario is not None:
         settle(scenario, question.settings, result)
-    return result
+    return loaded, result
 
 
-def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
+def _deliver(question: Question, loaded: LoadedModel, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files: neither keeps the other from being tried."""
     from checker.reports.layout import Ink
     from checker.reports.text import report, verdict_line
 
-    to_stderr = STDOUT in (question.json, question.itf)
+    to_stderr = STDOUT in (question.json, question.itf, question.html)
     ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
     text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
     if scenario is not None:
@@ -192,7 +195,7 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
         message = f"the report cannot be printed: {os_words(error)}"
         unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
         _note_failure(result, message)
-    failure = _write_files(question, result)
+    failure = _write_files(question, loaded, result)
     if unprinted is not None:
         raise unprinted
     if failure is not None:
@@ -200,15 +203,16 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
     raise click.exceptions.Exit(result.exit_code)
 
 
-def _write_files(question: Question, result: Result) -> Failure | None:
-    """Writes ITF, then JSON, which says so where the ITF failed; the last failure."""
+def _write_files(question: Question, loaded: LoadedModel, result: Result) -> Failure | None:
+    """Writes ITF and the page, then JSON, which says so where one of them failed; the last failure."""
     failure = None
-    try:
-        if question.itf is not None:
-            _write_itf(question.itf, result)
-    except Failure as unwritten:
-        failure = unwritten
-        _note_failure(result, unwritten.message)
+    for path, write in ((question.itf, _write_itf), (question.html, partial(_write_page, loaded))):
+        try:
+            if path is not None:
+                write(path, result)
+        except Failure as unwritten:
+            failure = unwritten
+            _note_failure(result, unwritten.message)
     if question.json is not None:
         write_json(question.json, result.to_json())
     return failure
@@ -228,6 +232,15 @@ def _write_itf(path: str, result: Result) -> None:
         click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
     else:
         write_json(path, data)
+
+
+def _write_page(loaded: LoadedModel, path: str, result: Result) -> None:
+    from checker.library import blaming
+    from checker.pages.report import report_page
+
+    with blaming(loaded.origin):
+        text = report_page(result, loaded)
+    write_text(path, text)
 
 
 def _write_failure(question: Question, failure: Failure) -> None:

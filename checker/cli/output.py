@@ -35,6 +35,16 @@ def require_writable(path: str | None) -> None:
         raise _unwritable(path, error) from None
 
 
+def require_different(paths: dict[str, str | None]) -> None:
+    """Raises a usage error if two options name the same file."""
+    named: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is not None and path in named:
+            raise click.UsageError(f"{named[path]} and {option} name the same file")
+        if path is not None:
+            named[path] = option
+
+
 def write_json(path: str, data: Any) -> None:
     """Writes JSON as `write_text` does."""
     write_text(path, json.dumps(data, indent=1) + "\n")
