@@ -23,6 +23,8 @@ HOMES = {
     "cvc5": ("checker/proofs",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
+    "jinja2": ("checker/pages",),
+    "markupsafe": ("checker/pages",),
 }
 
 
@@ -95,7 +97,7 @@ def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
 
 
 def test_help_and_lists_load_no_engine() -> None:
-    heavy = "numba", "llvmlite", "pyspark", "pyarrow", "z3", "numpy", "rich"
+    heavy = "numba", "llvmlite", "pyspark", "pyarrow", "z3", "numpy", "rich", "jinja2"
     code = f"""
 import sys
 from checker.cli import main
