@@ -135,14 +135,15 @@ class Walking:
         """The story of the path, what may happen next with what it would change, and what is true here."""
         trace = self._walked(path)
         here = trace.steps[path.at].state
-        choices = [self._choice(here, number, after) for number, after in self.interpreter.steps(here)]
+        judged = self.interpreter.judged(here, self.interpreter.invariants)
+        choices = [self._choice(here, judged, number, after) for number, after in self.interpreter.steps(here)]
         possible = {choice["instance"] for choice in choices}
         return {
             **path.to_json(),
             "story": story(self.model, trace),
             "choices": choices,
             "disabled": [number for number in self.there if number not in possible],
-            "invariants": self.interpreter.judged(here, self.interpreter.invariants),
+            "invariants": judged,
             "goals": self.interpreter.judged(here, self.interpreter.goals),
             "bounds": self.interpreter.judged(here, self.interpreter.bounds),
             "constraints": self.interpreter.judged(here, self.interpreter.constraints),
@@ -173,7 +174,9 @@ class Walking:
             there = len(self.interpreter.labels)
             raise Unanswerable(f"there is no instance {number}; the model has {there}, counted from 0")
 
-    def _choice(self, here: State, number: int, after: State | EvaluationError) -> dict[str, Any]:
+    def _choice(
+        self, here: State, judged: dict[str, bool | None], number: int, after: State | EvaluationError
+    ) -> dict[str, Any]:
         label, actor = self.interpreter.labels[number], self.interpreter.actors[number]
         about = {"instance": number, "partners": partners(self.model, label, actor)}
         if isinstance(after, EvaluationError):
@@ -183,13 +186,13 @@ class Walking:
             "error": None,
             "sentence": sentence(self.model, label, here, after),
             "changes": [list(row) for row in differences(list(self.model.domains.items()), here, after)],
-            "breaks": self._broken(here, after),
+            "breaks": self._broken(judged, after),
         }
 
-    def _broken(self, here: State, after: State) -> list[str]:
+    def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
         """Invariants that become false."""
-        old, new = (self.interpreter.judged(state, self.interpreter.invariants) for state in (here, after))
-        return [name for name in new if new[name] is False and old[name] is not False]
+        asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
+        return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
 
     # --- why --------------------------------------------------------------------------------------------------------
 

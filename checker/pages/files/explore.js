@@ -68,8 +68,8 @@
     at("path").replaceChildren(list.element);
     list.show(position, false);
     const open = at("now").querySelector("details.whole")?.open ?? false;
+    at("sentence").textContent = story.steps[position].sentence;
     at("now").replaceChildren(...[
-      make("p", { class: "sentence" }, story.steps[position].sentence),
       Drawing.cards(story, states, position), Drawing.changes(story, states, position),
       Drawing.whole(story, states, position, open),
     ].filter(Boolean));

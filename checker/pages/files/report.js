@@ -24,14 +24,15 @@
     const controls = make("div", { class: "controls", role: "group", "aria-label": "Move through the trace" },
       first, back, slider, forth, end, output);
     const list = Drawing.steps(story, story.lanes, (i) => show(i, { focus: true }));
-    const now = make("div", { class: "now", role: "region", "aria-label": "The state after the step", "aria-live": "polite" });
+    const sentence = make("p", { class: "sentence", "aria-live": "polite" });
+    const state = make("div");
+    const now = make("div", { class: "now", role: "region", "aria-label": "The state after the step" }, sentence, state);
     const body = make("div", { class: "viewer" }, list.element, now);
     const print = make("div", { class: "print" });
     section.querySelector(".plain").replaceWith(controls, body, print);
 
     function moment(i) {
       return [
-        make("p", { class: "sentence" }, story.steps[i].sentence),
         i === last ? falsified(story) : null,
         Drawing.cards(story, states, i),
         Drawing.changes(story, states, i),
@@ -46,8 +47,9 @@
       output.textContent = `step ${at + 1} of ${last + 1}`;
       first.disabled = back.disabled = at === 0;
       forth.disabled = end.disabled = at === last;
-      const open = now.querySelector("details.whole")?.open ?? false;
-      now.replaceChildren(...moment(at), Drawing.whole(story, states, at, open));
+      const open = state.querySelector("details.whole")?.open ?? false;
+      sentence.textContent = story.steps[at].sentence;
+      state.replaceChildren(...moment(at), Drawing.whole(story, states, at, open));
       list.show(at, visibly);
       if (focus) list.buttons[at].focus();
       if (visibly) history.replaceState(null, "", fragment(name, at));
@@ -55,7 +57,7 @@
 
     function printed() {
       const shown = story.steps.slice(0, MOST_PRINTED).map((step, i) => make("section", { class: "moment" },
-        make("h3", {}, `${i + 1}  ${step.action}`), moment(i)));
+        make("h3", {}, `${i + 1}  ${step.action}`), make("p", { class: "sentence" }, step.sentence), moment(i)));
       print.replaceChildren(...shown);
     }
 
@@ -79,7 +81,10 @@
   function viewerOf(name) {
     const section = [...document.querySelectorAll("[data-trace]")].find((each) => each.dataset.trace === name);
     if (!section) return null;
-    if (!viewers.has(name)) viewers.set(name, viewer(section));
+    if (!viewers.has(name)) {
+      viewers.set(name, viewer(section));
+      viewers.get(name).show(0, { visibly: false });
+    }
     return viewers.get(name);
   }
 
@@ -122,7 +127,6 @@
   for (const folder of document.querySelectorAll("details.scenario")) {
     folder.addEventListener("toggle", () => { if (folder.open && stories[folder.dataset.name]) viewerOf(folder.dataset.name); });
   }
-  viewers.forEach((found) => found.show(0, { visibly: false }));
   active = viewers.values().next().value || null;
   const field = document.getElementById("filter");
   if (field) field.addEventListener("input", () => filter(field));
