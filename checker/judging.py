@@ -9,6 +9,8 @@ from typing import Any, Final
 from checker.engines.interpreter import Interpreter
 from checker.exploration import Exploration, Limits, Path, Paths
 from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
+from checker.traces.held import last_held
+from checker.traces.narration import story
 from model.language import EvaluationError
 from model.language.concrete import explain, holds, initial_states
 from model.language.tracing import sentence_of
@@ -96,7 +98,16 @@ class Judge:
             raise AssertionError(f"the trace for {name} does not end in a violation")
         instance = Instance(*explain(self.interpreter.model, last, predicate))
         exact = path.canonical and name not in self.found.partial_violations
-        return Finding("violated", sentence, shown, exact, instance)
+        return Finding(
+            "violated",
+            sentence,
+            shown,
+            exact,
+            instance,
+            culprits=path.culprits,
+            held=last_held(self.interpreter.model, predicate, shown, instance),
+            story=story(self.interpreter.model, shown),
+        )
 
     def _first_violating(self, name: str) -> Path:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
@@ -109,7 +120,9 @@ class Judge:
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
-        return Finding("violated", DEADLOCK, self.replayed(path), path.canonical)
+        shown = self.replayed(path)
+        told = story(self.interpreter.model, shown)
+        return Finding("violated", DEADLOCK, shown, path.canonical, culprits=path.culprits, story=told)
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
@@ -120,7 +133,8 @@ class Judge:
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
         label = None if number is None else self.interpreter.labels[number]
-        return EvaluationFailure(error.what, error.where, label, shown, path.canonical)
+        told = story(self.interpreter.model, shown)
+        return EvaluationFailure(error.what, error.where, label, shown, path.canonical, told)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
         """What the reference semantics says is wrong in a state where an engine found something wrong."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from model.language.domains import Domain, Value
 from model.language.system import Label
+
+if TYPE_CHECKING:
+    from checker.traces.narration import Story
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
@@ -60,6 +63,17 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Held:
+    """The last state of a trace, counted from 1, in which what an invariant protects was still so; None if never.
+
+    `what` says what that is: "every member of the ISR has the record".
+    """
+
+    what: str
+    state: int | None
+
+
+@dataclass(frozen=True)
 class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
@@ -88,7 +102,9 @@ class Trace:
 class Finding:
     """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
 
-    `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace.
+    `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace, `held` the last
+    state in which all was well. `culprits` says of each step whether no way of the rest's length avoids it (see
+    `checker.traces.culprits`); None where that is not determined. `story` tells the trace.
     """
 
     verdict: Verdict
@@ -97,6 +113,9 @@ class Finding:
     canonical: bool = True
     instance: Instance | None = None
     checked_depth: int | None = None
+    culprits: tuple[bool, ...] | None = None
+    held: Held | None = None
+    story: Story | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         if self.verdict == "violated":
@@ -105,11 +124,29 @@ class Finding:
                 "verdict": self.verdict,
                 "length": self.trace.length,
                 "canonical": self.canonical,
-                "trace": self.trace.to_json(),
+                "trace": told_json(self.trace, self.story),
+                "why": self._why(),
             }
         if self.verdict == "incomplete":
             return {"verdict": self.verdict, "checked_depth": self.checked_depth}
         return {"verdict": self.verdict}
+
+    def _why(self) -> dict[str, Any]:
+        blamed = None if self.culprits is None else [i for i, yes in enumerate(self.culprits, 2) if yes]
+        return {
+            "choice": {} if self.instance is None else dict(self.instance.choice),
+            "reads": {} if self.instance is None else dict(self.instance.reads),
+            "last_held": None if self.held is None else {"what": self.held.what, "state": self.held.state},
+            "culprits": blamed,
+        }
+
+
+def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
+    """A trace as JSON data, each step with its lane and its sentence."""
+    steps = trace.to_json()
+    for told in () if story is None else story.sentences:
+        steps[told.position - 1] |= {"lane": told.lane.name, "sentence": told.sentence}
+    return steps
 
 
 @dataclass(frozen=True)
@@ -124,6 +161,7 @@ class EvaluationFailure:
     label: Label | None
     trace: Trace
     canonical: bool = True
+    story: Story | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass
@@ -239,7 +277,7 @@ class Result:
                 "action": failure.label and failure.label.action,
                 "parameters": failure.label and failure.label.to_json(),
                 "canonical": failure.canonical,
-                "trace": failure.trace.to_json(),
+                "trace": told_json(failure.trace, failure.story),
             }
         if self.partial is not None:
             data["partial"] = {**self.partial, "reproducible": False}

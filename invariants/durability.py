@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import UnknownName, count, for_all, invariant, needs, some
+from invariants.held import isr_had_what_was_acknowledged, isr_had_what_was_committed
+from model.language import UnknownName, count, for_all, invariant, last_held, needs, some
 
 
 def _holds_committed(s: Any, p: int, b: Any, offset: int) -> Any:
@@ -26,6 +27,7 @@ def _was_committed_in(m: Any, s: Any, p: int, i: int) -> Any:
     return some((records.length > o) & (records.at(o).id == i) for o in range(m.log_size))
 
 
+@last_held("every member of the ISR had the lost record", isr_had_what_was_committed)
 @invariant
 @needs("log", "replica", "committed", "state")
 def no_committed_loss(m: Any, s: Any) -> Any:
@@ -39,6 +41,7 @@ def no_committed_loss(m: Any, s: Any) -> Any:
     )
 
 
+@last_held("every member of the ISR had the lost record", isr_had_what_was_committed)
 @invariant
 @needs("log", "committed", "state")
 def isr_has_what_is_committed(m: Any, s: Any) -> Any:
@@ -84,6 +87,7 @@ def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
     )
 
 
+@last_held("every member of the ISR had the lost record", isr_had_what_was_acknowledged)
 @invariant
 @needs("log", "replica", "state", "acknowledged")
 def no_acknowledged_loss(m: Any, s: Any) -> Any:

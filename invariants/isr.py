@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from model.language import for_all, invariant, needs
+from invariants.held import isr_had_what_the_leader_has, quorum_had_what_the_leader_has
+from model.language import for_all, invariant, last_held, needs
 
 
 def _same_record(one: Any, other: Any, offset: int) -> Any:
@@ -28,6 +29,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
     return for_all(agrees, where=lambda leader: s.replica[leader].leader == leader, leader=m.brokers)
 
 
+@last_held("every member of the quorum's ISR had the record", quorum_had_what_the_leader_has)
 @invariant
 @needs("log", "replica", "quorum")  # it reads no quorum: that tells the published models from others with replicas
 def weak_isr(m: Any, s: Any) -> Any:
@@ -35,6 +37,7 @@ def weak_isr(m: Any, s: Any) -> Any:
     return _agree_below_high_watermark(m, s, lambda leader: s.replica[leader].isr)
 
 
+@last_held("every member of the quorum's ISR had the record", quorum_had_what_the_leader_has)
 @invariant
 @needs("log", "replica", "quorum")
 def strong_isr(m: Any, s: Any) -> Any:
@@ -68,6 +71,7 @@ def valid_high_watermark(m: Any, s: Any) -> Any:
     )
 
 
+@last_held("every member of the ISR had the record", isr_had_what_the_leader_has)
 @invariant
 @needs("log", "replica", "state")
 def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:

@@ -10,8 +10,8 @@ import click
 from checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
-    "models", "check", "prove", "verify-proof", "replay", "scenarios", "regress", "sweep", "export", "crosscheck",
-    "analyze", "diff", "explore",
+    "models", "check", "prove", "verify-proof", "replay", "show", "scenarios", "regress", "sweep", "export",
+    "crosscheck", "analyze", "diff", "explore",
 )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ class Question:
     depth: int | None
     fail_on_vacuity: bool
     quiet: bool
+    plain: bool
     cluster: Cluster | None
 
 
@@ -78,6 +79,7 @@ class Question:
     help="The last level that --engine symbolic looks at; 20, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 @cluster_options
 def command(**options: Any) -> None:
@@ -184,7 +186,7 @@ def _deliver(question: Question, loaded: LoadedModel, result: Result, scenario: 
 
     to_stderr = STDOUT in (question.json, question.itf, question.html)
     ink = Ink(_coloured(sys.stderr if to_stderr else sys.stdout))
-    text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink)
+    text = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink, question.plain)
     if scenario is not None:
         lines = expectation_lines(scenario, question.settings, result, ink)
         text += "\n".join(lines if question.quiet else ["", *lines]) + "\n"

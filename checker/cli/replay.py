@@ -13,6 +13,7 @@ from checker.cli.output import STDOUT, require_writable, write_json
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
+    from checker.engines.interpreter import Interpreter
     from checker.library import LoadedModel
     from checker.traces.files import TraceFile
     from checker.traces.verdicts import Replayed
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Replay just the trace of this invariant.")
 @click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in what it was recorded for, else 10.")
+@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
+@click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 def command(
     file: str,
@@ -32,6 +35,8 @@ def command(
     settings: dict[str, str],
     invariant: str | None,
     expect_violation: bool,
+    plain: bool,
+    quiet: bool,
     json_path: str | None,
 ) -> None:
     """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
@@ -49,7 +54,7 @@ def command(
     failure: Failure | None = None
     try:
         require_writable(json_path)
-        replayed = _replay(file, spec, settings, invariant, about)
+        _, replayed = replayed_file(file, spec, settings, invariant, about)
         code = _exit_code(replayed, expect_violation)
         about["traces"] = [each.to_json() for each in replayed]
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -58,7 +63,7 @@ def command(
             raise
         code, about["reason"] = failure.code, failure.message
     else:
-        click.echo("\n".join(each.text() for each in replayed), err=json_path == STDOUT)
+        click.echo("\n".join(shown(replayed, plain, quiet)), err=json_path == STDOUT)
     if json_path is not None and code != Exit.OUTPUT:
         write_json(json_path, {**about, "exit_code": code})
     if failure is not None:
@@ -66,9 +71,24 @@ def command(
     raise click.exceptions.Exit(code)
 
 
-def _replay(
+def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
+    """Whether each trace is valid, in lines, then each valid one, but none twice."""
+    from checker.reports.counterexample import replayed_text
+
+    lines, told = [each.text() for each in replayed], list[list[Any]]()
+    for each in () if quiet else replayed:
+        same = [other for other in told if other[0].outcome == each.outcome]
+        if same:
+            same[0].append(each)
+        elif each.outcome.valid:
+            told.append([each])
+    return [line for section in [lines, *(["", *replayed_text(group, plain)] for group in told)] for line in section]
+
+
+def replayed_file(
     file: str, spec: str | None, texts: dict[str, str], invariant: str | None, about: dict[str, Any]
-) -> list[Replayed]:
+) -> tuple[Interpreter, list[Replayed]]:
+    """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from checker.engines.interpreter import Interpreter
     from checker.library import blaming
     from checker.traces.files import DamagedFile, read
@@ -82,7 +102,7 @@ def _replay(
             model = _instance(loaded, trace_file, texts)
             about["settings"] = dict(model.settings)
             interpreter = Interpreter(model, loaded.invariants)
-            return [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
+            return interpreter, [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 

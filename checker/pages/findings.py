@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checker.pages.stories import story
+from checker.reports.counterexample import blame_text
 from checker.reports.text import violated
 from checker.reports.values import data_text
 from checker.results import Finding, Instance, Result, Trace
@@ -21,7 +22,7 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
         if not known:
             known = [told_trace(model, finding.trace)]
             found.append((finding.trace, known[0]))
-        known[0]["falsified"].append(_falsified(name, finding))
+        known[0]["falsified"].append(falsified(name, finding))
     told = [told for _, told in found]
     for each in told:
         each["title"] = "Counterexample: " + ", ".join(one["name"] for one in each["falsified"])
@@ -36,9 +37,17 @@ def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
     return {**story(model, trace), "title": "Trace", "falsified": []}
 
 
-def _falsified(name: str, finding: Finding) -> dict[str, Any]:
+def falsified(name: str, finding: Finding) -> dict[str, Any]:
+    """What a page says of something false; `culprits` are steps by the states that they lead to."""
     assert finding.trace is not None
-    return {"name": name, "sentence": finding.sentence, **instance_data(finding.instance, finding.trace)}
+    blamed = [] if finding.culprits is None else [i for i, yes in enumerate(finding.culprits, 2) if yes]
+    about = {
+        "name": name,
+        "sentence": finding.sentence,
+        "notes": [line.strip() for line in blame_text(name, finding)],
+        "culprits": blamed,
+    }
+    return about | instance_data(finding.instance, finding.trace)
 
 
 def instance_data(instance: Instance | None, trace: Trace) -> dict[str, Any]:

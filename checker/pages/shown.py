@@ -6,13 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from checker.engines.interpreter import Interpreter
-from checker.pages.findings import instance_data, told_trace
+from checker.pages.findings import falsified, told_trace
 from checker.pages.page import page
-from checker.results import Instance
 from checker.traces.verdicts import Replayed
-from model.language.concrete import explain
 from model.language.system import shown
-from model.language.tracing import sentence_of
 
 
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
@@ -27,12 +24,5 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
     allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
     told = told_trace(interpreter.model, allowed)
     refused = [] if refusal is None else each.text().splitlines()
-    falsified = [_falsified(interpreter, each)] if each.recording.claim == "violation" and each.confirmed else []
-    return {**told, "title": each.recording.title, "falsified": falsified, "refused": refused}
-
-
-def _falsified(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
-    name, trace = each.recording.title, each.outcome.trace
-    predicate = interpreter.invariants[name]
-    instance = Instance(*explain(interpreter.model, trace.steps[-1].state, predicate))
-    return {"name": name, "sentence": sentence_of(predicate), **instance_data(instance, trace)}
+    found = [] if each.finding is None else [falsified(each.recording.title, each.finding)]
+    return {**told, "title": each.recording.title, "falsified": found, "refused": refused}

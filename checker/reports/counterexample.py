@@ -1,34 +1,80 @@
-"""A counterexample as text: numbered states, what each action changed, the last state whole, and why it is wrong."""
+"""A counterexample as text: the story of its steps, the last state whole, and why it is wrong.
+
+Without a story, or where plain states are asked for, each step has its action and what changes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from checker.reports.layout import PLAIN, Ink, columns
+from checker.reports.story import story_text
 from checker.reports.values import data_text, differences, label_text, parts
 from checker.results import EvaluationFailure, Finding, Instance, Step, Trace
+from checker.traces.narration import Story
+from checker.traces.verdicts import Replayed
 from model.language.system import shown
 
 INNER = "     "
 
 
-def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN) -> list[str]:
+def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """One trace, and what is false at its end: one or more invariants, in lines."""
     first = violations[0][1]
     assert first.trace is not None
     title = ink("head", f"Counterexample: {', '.join(name for name, _ in violations)}")
-    lines = [title + ("" if first.canonical else " (not canonical)"), *trace_text(first.trace, ink)]
+    told = told_text(first.trace, None if plain else first.story, ink)
+    lines = [title + ("" if first.canonical else " (not canonical)"), *told]
     lines += ["", *_last_state(first.trace, ink)]
     for name, finding in violations:
         lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
         lines += why_text(finding.instance, first.trace)
+        if not plain:
+            lines += blame_text(name, finding)
     return lines
 
 
-def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN) -> list[str]:
+def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
+    """One recorded trace, with what is false at its end."""
+    violations = [(each.recording.title, each.finding) for each in replayed if each.finding is not None]
+    if violations:
+        return violations_text(violations, plain=plain)
+    trace = replayed[0].outcome.trace
+    told = told_text(trace, None if plain else replayed[0].story)
+    return [f"Trace: {replayed[0].recording.title}", *told, "", *_last_state(trace, PLAIN)]
+
+
+def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
+    """A trace as a story, or without one as plain states."""
+    return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
+
+
+def blame_text(name: str, finding: Finding) -> list[str]:
+    """Until when all was well, and which steps the violation could not do without."""
+    lines = []
+    if finding.held is not None:
+        at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
+        lines.append(f"  {finding.held.what}: {at}")
+    if finding.culprits is not None:
+        lines += _culprits(finding.culprits)
+    return lines
+
+
+def _culprits(culprits: Sequence[bool]) -> list[str]:
+    """The steps by the states that they lead to."""
+    blamed = [str(i) for i, yes in enumerate(culprits, 2) if yes]
+    if not culprits:
+        return []
+    if not blamed:
+        return ["  culprits: none, each step has a detour that is no longer"]
+    return [f"  culprits: {', '.join(blamed)} (from the state before there is no way as short without that step)"]
+
+
+def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """The way to a state in which the model has no meaning, in lines."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
-    lines = [ink("head", "Evaluation error: how to get there"), *trace_text(failure.trace, ink), ""]
+    told = told_text(failure.trace, None if plain else failure.story, ink)
+    lines = [ink("head", "Evaluation error: how to get there"), *told, ""]
     return [
         *lines,
         *_last_state(failure.trace, ink),

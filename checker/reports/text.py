@@ -10,8 +10,8 @@ from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds,
 from checker.results import Exit, Finding, Result
 
 
-def report(result: Result, ink: Ink = PLAIN) -> str:
-    """Everything that a check found, ending in a newline."""
+def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
+    """Everything that a check found, ending in a newline; `plain` shows variables instead of stories."""
     sections = [
         [verdict_line(result, ink)],
         _uncovered(result, ink),
@@ -21,7 +21,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
         _actions(result, ink),
         _vacuity(result, ink),
         _cost(result, ink),
-        *_counterexamples(result, ink),
+        *_counterexamples(result, ink, plain),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -181,7 +181,7 @@ def _cost(result: Result, ink: Ink) -> list[str]:
     return [ink("head", "Cost"), *columns(rows)]
 
 
-def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
+def _counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
     """Each trace once, shortest first, with everything that is false at its end."""
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in violated(result):
@@ -190,7 +190,7 @@ def _counterexamples(result: Result, ink: Ink) -> list[list[str]]:
             same[0].append((name, finding))
         else:
             by_trace.append([(name, finding)])
-    sections = [violations_text(group, ink) for group in by_trace]
+    sections = [violations_text(group, ink, plain) for group in by_trace]
     if result.evaluation is not None:
-        sections.append(evaluation_text(result.evaluation, ink))
+        sections.append(evaluation_text(result.evaluation, ink, plain))
     return sections

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checker.exploration import Edges, Levels, Path
+from checker.traces.culprits import culprits
 
 Costs = npt.NDArray[np.int64]
 UNREACHED = np.iinfo(np.int64).max // 2
@@ -63,15 +64,16 @@ def _walk(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> Path:
     weights = _weights(chain, actor_of, len(names))
     starts = levels.leaves(chain[0].sources)
     here = min(range(len(starts)), key=starts.__getitem__)
-    start, instances, previous = starts[here], [], -1
+    start, instances, positions, previous = starts[here], list[int](), list[int](), -1
     for edges, weight in zip(chain, weights, strict=True):
         mine = np.flatnonzero(edges.source == here)
         acting = actor_of[edges.transition[mine]]
         changes = weight[mine] + ((acting != previous) & (previous >= 0))
         best = mine[np.lexsort((edges.transition[mine], changes))[0]]
         instances.append(int(edges.transition[best]))
+        positions.append(here)
         here, previous = int(edges.target[best]), int(actor_of[edges.transition[best]])
-    return Path(start, tuple(instances))
+    return Path(start, tuple(instances), culprits=culprits(chain, positions, instances))
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:

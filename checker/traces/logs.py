@@ -65,10 +65,11 @@ def _logs(model: Model, s: SeenState) -> Iterator[DrawnLog]:
         return
     if isinstance(domain.index, Broker) and isinstance(domain.element, Sequence_):
         yield from (_log(model, s, None, b, False) for b in model.brokers)
-    elif isinstance(domain.element, Per) and isinstance(domain.element.index, Broker):
-        if isinstance(domain.element.element, Sequence_):
-            partitions = list(domain.index.values())
-            yield from (_log(model, s, p, b, len(partitions) > 1) for p in partitions for b in model.brokers)
+        return
+    inner = domain.element
+    if isinstance(inner, Per) and isinstance(inner.index, Broker) and isinstance(inner.element, Sequence_):
+        partitions = list(domain.index.values())
+        yield from (_log(model, s, p, b, len(partitions) > 1) for p in partitions for b in model.brokers)
 
 
 def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> DrawnLog:

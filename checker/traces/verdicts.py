@@ -8,21 +8,29 @@ from typing import Any
 from checker.engines.interpreter import Interpreter
 from checker.reports.layout import columns, plural
 from checker.reports.values import label_text
-from checker.results import Exit
+from checker.results import Exit, Finding, Instance, Trace
 from checker.traces.files import Recording, decoded, label_of
+from checker.traces.held import last_held
+from checker.traces.narration import Story, story
 from checker.traces.replay import Refusal, ReplayOutcome, replay
-from model.language.concrete import holds
+from model.language.concrete import explain, holds
 from model.language.errors import EvaluationError, UnknownName, nearest
 from model.language.plain import State
+from model.language.tracing import sentence_of
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said)."""
+    """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said).
+
+    `story` tells a valid trace; `finding` says why it ends in a violation, if it does.
+    """
 
     recording: Recording
     outcome: ReplayOutcome
     confirmed: bool | None
+    story: Story | None = None
+    finding: Finding | None = None
 
     def exit_code(self, expected: bool) -> int:
         """By the contract; where the claim is expected, confirming it is success and anything else a difference."""
@@ -66,6 +74,8 @@ class Replayed:
         }
         if self.outcome.refusal is not None:
             data["refusal"] = _refusal_json(self.outcome.refusal)
+        if self.story is not None:
+            data["story"] = self.story.to_json()
         return data
 
 
@@ -77,7 +87,20 @@ def replayed(interpreter: Interpreter, recording: Recording) -> Replayed:
     outcome = replay(interpreter, decoded(interpreter, recording))
     last = outcome.trace.steps[-1].state
     confirmed = None if recording.claim == "path" or not outcome.valid else _confirmed(interpreter, recording, last)
-    return Replayed(recording, outcome, confirmed)
+    if not outcome.valid:
+        return Replayed(recording, outcome, confirmed)
+    told = story(interpreter.model, outcome.trace)
+    violated = recording.claim == "violation" and confirmed
+    finding = _finding(interpreter, recording.name or "", outcome.trace, told) if violated else None
+    return Replayed(recording, outcome, confirmed, told, finding)
+
+
+def _finding(interpreter: Interpreter, name: str, trace: Trace, told: Story) -> Finding:
+    """Why an invariant is false at the end of a trace; which steps are to blame only a search can say."""
+    model, predicate = interpreter.model, interpreter.invariants[name]
+    instance = Instance(*explain(model, trace.steps[-1].state, predicate))
+    held = last_held(model, predicate, trace, instance)
+    return Finding("violated", sentence_of(predicate), trace, instance=instance, held=held, story=told)
 
 
 def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> bool:

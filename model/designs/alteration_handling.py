@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.alterations import ERRORS, any_arriving_request, one_of
 from model.designs.controller import any_controller
 from model.designs.isr_commands import IsrCommands
@@ -97,6 +98,9 @@ class AlterationHandling(IsrCommands):
         super().resign_as_controller(s, c)
         self.forget_view(s, c)
         self.lose_accepted(s, c)
+
+    def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
+        return f"{c} notices that it is the controller no more, and resigns; what it had accepted is lost"
 
     def forget_view(self, s: Any, c: Any) -> None:
         for p in self.all_partitions:
@@ -207,6 +211,11 @@ class AlterationHandling(IsrCommands):
 
     # --- the controller handles a request ---------------------------------------------------------------------------
 
+    def handling_in_words(self, old: Any, c: Any, p: int, b: Any, request: int) -> str:
+        """A controller takes up the request of a leader."""
+        one, who = old.alteration[p][b][request], sentences.controller_in_words(self, old, c)
+        return f"{who} handles the request of {b} for ISR {one.isr}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller alters the ISR as a leader asks, at the next version, and says so."""
@@ -220,6 +229,10 @@ class AlterationHandling(IsrCommands):
         if self.says_version:
             one.said_version = version
 
+    def told_grant_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        state = sentences.state_in_words(old, new, p)
+        return f"{self.handling_in_words(old, c, p, b, request)}: {state}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
@@ -230,6 +243,9 @@ class AlterationHandling(IsrCommands):
         one.stage = "success"
         if self.says_version:
             one.said_version = self.known(s, c, p, "version")
+
+    def told_confirm_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
     def first_refusal(self, s: Any, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
         """Whether the first thing that the controller notices leads to one of some answers."""
@@ -248,6 +264,12 @@ class AlterationHandling(IsrCommands):
             answer = when(condition, code, answer)
         one.stage = answer
 
+    def told_refuse_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        answer = new.alteration[p][b][request].stage.upper().replace("-", "_")
+        state, one = old.state[p], old.alteration[p][b][request]
+        there = f"epoch {one.epoch} and version {one.version}, where there are {state.epoch} and {state.version}"
+        return f"{self.handling_in_words(old, c, p, b, request)}: refused, {answer} (at {there})"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller says that it has a request, and will write the ISR later (the KIP's text)."""
@@ -258,6 +280,9 @@ class AlterationHandling(IsrCommands):
         one.stage = "accepted"
         if self.names_holder:
             one.holder = c
+
+    def told_accept_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: Any, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
         """A request that a controller has accepted, and whether it is still at the version that there is."""
@@ -280,6 +305,11 @@ class AlterationHandling(IsrCommands):
         self.write_altered(s, c, p, b, one.isr)
         s.alteration[p][b][request] = self.no_alteration()
 
+    def told_write_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        who, isr = sentences.controller_in_words(self, old, c), old.alteration[p][b][request].isr
+        state = sentences.state_in_words(old, new, p)
+        return f"{who} writes ISR {isr}, for which {b} had asked: {state}{self.sent_in_words(old, new, c)}"
+
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller drops a request that it has accepted: there is a later version, of which the leader hears."""
@@ -288,6 +318,11 @@ class AlterationHandling(IsrCommands):
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()
+
+    def told_drop_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+        who, one = sentences.controller_in_words(self, old, c), old.alteration[p][b][request]
+        later = f"there is version {old.state[p].version} of epoch {old.state[p].epoch}"
+        return f"{who} drops the request of {b} for ISR {one.isr} at version {one.version}: {later}"
 
     # --- reassignment in KRaft --------------------------------------------------------------------------------------
 
@@ -314,3 +349,7 @@ class AlterationHandling(IsrCommands):
         self.tell(s, c, p, leader, one.isr & assignment.target, assignment.target, leaving)
         self._assign(s, p, assignment.target)
         one.stage = "new-leader-elected"
+
+    def told_complete_reassignment(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> str:
+        done = f"with it the reassignment is complete and {leader} is to lead, {sentences.state_in_words(old, new, p)}"
+        return f"{self.handling_in_words(old, c, p, b, request)}: {done}"

@@ -18,9 +18,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.eligibility import Eligibility
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, enum, flag, implies, number, per, record, set_of, setting, some, when
+from model.language import (
+    action,
+    asked,
+    becomes,
+    broker,
+    enum,
+    flag,
+    implies,
+    number,
+    per,
+    record,
+    set_of,
+    setting,
+    some,
+    when,
+)
 
 ROLLED_BACK = ("ineligible-replica",)
 """Errors that say that nothing was done: the ISR is what it was."""
@@ -235,6 +251,16 @@ class Alterations(Eligibility):
             found["incarnation"] = s.incarnation[p][b]
         return found
 
+    def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
+        """A leader asks for another ISR, and reckons with what it asks for."""
+        who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
+        pending = becomes(replica.pending, new.replica[p][b].pending)
+        return f"{who} sends AlterIsr {whom}, at version {replica.version}; its ISR {replica.isr}, pending {pending}"
+
+    def error_in_words(self, s: Any, p: int, b: Any, request: int) -> str:
+        """A response on its way to a leader."""
+        return str(s.alteration[p][b][request].stage).upper().replace("-", "_")
+
     # --- the leader learns ------------------------------------------------------------------------------------------
 
     def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
@@ -271,6 +297,11 @@ class Alterations(Eligibility):
         self.forget_pending(s, p, b, looks=replica.looks | ~smaller if self.commits_on_events else False)
         s.alteration[p][b][request] = self.no_alteration()
 
+    def told_adopt_isr_by_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
+        return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
+
     def is_news(self, s: Any, p: int, b: Any, i: int) -> Any:
         """Whether a success is of a version that the leader may believe: not an earlier one than it knows."""
         one = s.alteration[p][b][i]
@@ -289,10 +320,19 @@ class Alterations(Eligibility):
         s.replica[p][b].pending = pending
         s.alteration[p][b][request] = self.no_alteration()
 
+    def told_roll_back_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        pending = becomes(old.replica[p][b].pending, new.replica[p][b].pending)
+        isr, error = new.replica[p][b].isr, self.error_in_words(old, p, b, request)
+        return f"{b} is told {error}: it rolls back to ISR {isr}, pending {pending}"
+
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: Any, p: int, b: Any, request: int) -> None:
         """The response says that the wrong controller, or the wrong life, was asked: the leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
+
+    def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        one = old.alteration[p][b][request]
+        return f"{b} is told {self.error_in_words(old, p, b, request)}, and asks again for ISR {one.isr}"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: Any, p: int, b: Any, request: int) -> None:
@@ -304,12 +344,19 @@ class Alterations(Eligibility):
         s.require(told, self.is_expected(s, p, b, request))
         s.alteration[p][b][request] = self.no_alteration()
 
+    def told_await_later_version(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        pending, error = new.replica[p][b].pending, self.error_in_words(old, p, b, request)
+        return f"{b} is told {error}: something later was decided, and until it hears of it, {pending} is pending"
+
     @action(p=any_partition, b=broker, request=any_arriving_request, actor="b")
     def ignore_response(self, s: Any, p: int, b: Any, request: int) -> None:
         """A response that no leader waits for any more changes nothing."""
         s.require(one_of(s.alteration[p][b][request].stage, ANSWERS))
         s.require(implies(self.is_expected(s, p, b, request), False))
         s.alteration[p][b][request] = self.no_alteration()
+
+    def told_ignore_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        return f"{b} ignores {self.error_in_words(old, p, b, request)}, for which it does not wait any more"
 
     @action(p=any_partition, b=broker, request=any_request, actor="network", perturbation=True)
     def lose_response(self, s: Any, p: int, b: Any, request: int) -> None:
@@ -322,6 +369,10 @@ class Alterations(Eligibility):
         one.stage = "asked"
         one.said_version = 0
 
+    def told_lose_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        one = old.alteration[p][b][request]
+        return f"{self.error_in_words(old, p, b, request)} to {b} is lost; it sends its request for ISR {one.isr} again"
+
     @action(p=any_partition, b=broker, request=any_request, actor="b", perturbation=True)
     def send_again(self, s: Any, p: int, b: Any, request: int) -> None:
         """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
@@ -331,6 +382,10 @@ class Alterations(Eligibility):
         s.require(s.late_requests < self.late_requests, ~self.is_under_way(s, p, b, late))
         s.late_requests += 1
         s.alteration[p][b][late] = {name: getattr(one, name) for name in self.no_alteration()}
+
+    def told_send_again(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        one = old.alteration[p][b][request]
+        return f"{b} has waited too long and sends its request for ISR {one.isr} again; both may arrive"
 
     # --- when the high watermark is looked at -----------------------------------------------------------------------
 
@@ -359,3 +414,8 @@ class Alterations(Eligibility):
         replica = s.replica[p][b]
         s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
         replica.looks = False
+
+    def told_leave_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
+        who, waits = sentences.leader_in_words(self, old, p, b), asked(old, self.awaited, p, b)
+        passed = old.replica[p][b].high_watermark
+        return f"{who} looks at its high watermark {passed} and leaves it: it waits for {waits}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache
+from model.designs import epoch_cache, sentences
 from model.designs.controller import any_controller
 from model.designs.logs import any_partition
 from model.designs.reassignment import Reassignment
@@ -107,6 +107,16 @@ class Commands(Reassignment):
         if self.reassigns:
             s.replica[p][b].replicas = request.replicas
 
+    def taking_in_words(self, old: Any, c: Any, b: Any, p: int) -> str:
+        """A broker takes the next request of a channel."""
+        request = sentences.request_in_words(old.channel[c][b][0])
+        return f"{b} takes {request}{sentences.of_partition(self, p)}{sentences.sender_in_words(self, c)}"
+
+    def deleted_in_words(self, old: Any, p: int, b: Any) -> str:
+        """What a broker deletes with a replica."""
+        records = old.log[p][b]
+        return f" with {sentences.records_in_words(records)}" if records else ", which is empty"
+
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_leader_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
         """On a LeaderAndISR command that names it, a broker becomes leader; a replica that is not there starts."""
@@ -115,6 +125,12 @@ class Commands(Reassignment):
         self.become_leader(s, p, b, request.epoch, request.isr)
         self.adopt(s, p, b, request)
         self.taken(s, c, b, request)
+
+    def told_become_leader_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        request = old.channel[c][b][0]
+        ends = f"high watermark {new.replica[p][b].high_watermark}, log end {len(new.log[p][b])}"
+        again = " on" if old.replica[p][b].role == "leader" else ""
+        return f"{self.taking_in_words(old, c, b, p)} and leads{again} in epoch {request.epoch}: {ends}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_follower_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
@@ -127,6 +143,12 @@ class Commands(Reassignment):
         self.adopt(s, p, b, request)
         self.taken(s, c, b, request)
 
+    def told_become_follower_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        leader, before = old.channel[c][b][0].leader, old.replica[p][b]
+        stops = f"stops leading in epoch {before.epoch}, " if before.role == "leader" else ""
+        whom = "follows nobody" if leader is None else f"follows {leader}"
+        return f"{self.taking_in_words(old, c, b, p)}, {stops}{whom} and {sentences.log_in_words(old, new, p, b)}"
+
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def stop_replica(self, s: Any, c: Any, b: Any, p: int) -> None:
         """On a StopReplica command a broker stops fetching and deletes the partition."""
@@ -136,6 +158,9 @@ class Commands(Reassignment):
         s.require(self.is_obeyed(s, b, p, request))
         self.delete_replica(s, p, b)
         self.taken(s, c, b, request)
+
+    def told_stop_replica(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def delete_partition_not_in_init(self, s: Any, c: Any, b: Any, p: int) -> None:
@@ -147,6 +172,9 @@ class Commands(Reassignment):
         self.delete_replica(s, p, b)
         self.taken(s, c, b, request)
 
+    def told_delete_partition_not_in_init(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
+
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def delete_partition_of_old_topic(self, s: Any, c: Any, b: Any, p: int) -> None:
         """Before a command with a later topic id, a broker deletes what it has of the earlier topic."""
@@ -156,6 +184,11 @@ class Commands(Reassignment):
         s.require(self.is_of_a_later_topic(s, b, p, request))
         self.delete_replica(s, p, b)
         s.incarnation[p][b] = request.incarnation
+
+    def told_delete_partition_of_old_topic(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        request = sentences.request_in_words(old.channel[c][b][0])
+        sees = f"sees {request}{sentences.sender_in_words(self, c)}, which is of a later topic of that name"
+        return f"{b} {sees}, and first deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def ignore_command(self, s: Any, c: Any, b: Any, p: int) -> None:
@@ -167,6 +200,11 @@ class Commands(Reassignment):
         if self.has_topics and self.topic_id:
             s.require(~self.is_of_a_later_topic(s, b, p, request))
         self.taken(s, c, b, request)
+
+    def told_ignore_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        replica = old.replica[p][b]
+        knows = f"it has heard of epoch {replica.epoch}" if replica.epoch >= 0 else "it has no such replica"
+        return f"{self.taking_in_words(old, c, b, p)} and ignores it: {knows}"
 
     # --- startup ----------------------------------------------------------------------------------------------------
 
@@ -191,6 +229,17 @@ class Commands(Reassignment):
                 self._take_role(s, p, b)
         s.up = s.up | {b}
         s.live = s.live | {b}
+
+    def told_on_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        roles = []
+        for p in self.all_partitions:
+            replica, of = new.replica[p][b], sentences.of_partition(self, p)
+            words = {"leader": f"it leads{of} in epoch {replica.epoch}", "none": f"it has no role{of} yet"}
+            follows = "nobody" if replica.leader is None else str(replica.leader)
+            roles.append(words.get(replica.role, f"it follows {follows}{of} in epoch {replica.epoch}"))
+            if len(new.log[p][b]) < len(old.log[p][b]):
+                roles.append(f"it {sentences.log_in_words(old, new, p, b)}")
+        return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: Any, p: int, b: Any) -> None:
         """A replica leads or follows as ZooKeeper says; the broker deletes a partition that it is not assigned."""

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.logs import any_partition
 from model.designs.partition_state import PartitionState
 from model.language import (
     action,
+    becomes,
     broker,
     enum,
     flag,
     implies,
+    listed,
     none,
     number,
     optional,
@@ -221,6 +224,23 @@ class Controller(PartitionState):
         """Whether a new leader or ISR takes a new leader epoch."""
         return changed
 
+    def lane(self, actor: str, parameters: dict[str, Any]) -> str:
+        """Controllers that are brokers have a lane each."""
+        return f"controller {parameters['c']}" if actor == "controller" and self.controller_failover else actor
+
+    def sent_in_words(self, old: Any, new: Any, c: Any) -> str:
+        """To whom a controller has sent requests."""
+        told = [b for b in self.brokers if len(new.channel[c][b]) > len(old.channel[c][b])]
+        return f"; it tells {listed(told)}" if told else ""
+
+    def decision_in_words(self, old: Any, new: Any, c: Any, p: int, leads: str) -> str:
+        """What a controller decides as brokers come and go."""
+        live = old.read[c][p].live if self.reads_first else old.live
+        who, of = sentences.controller_in_words(self, old, c), sentences.of_partition(self, p)
+        sees = f"{who} sees live brokers {live}: {leads}{of}"
+        wrote = "" if old.state[p] == new.state[p] else f"; {sentences.state_in_words(old, new, p)}"
+        return f"{sees}{wrote}{self.sent_in_words(old, new, c)}"
+
     @action(c=any_controller, p=any_partition, actor="controller")
     def read_leader_and_isr(self, s: Any, c: Any, p: int) -> None:
         """Brokers came or went, and the controller reads who is live and the LeaderAndISR path, to decide later."""
@@ -230,6 +250,12 @@ class Controller(PartitionState):
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
         s.read[c][p] = {"done": True, "live": s.live, **path}
+
+    def told_read_leader_and_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
+        read, who = new.read[c][p], sentences.controller_in_words(self, old, c)
+        leader = "no leader" if read.leader is None else f"leader {read.leader}"
+        path = f"({leader}, ISR {read.isr}, epoch {read.epoch}, version {read.version}) and live brokers {read.live}"
+        return f"{who} reads the LeaderAndISR path{sentences.of_partition(self, p)} {path}"
 
     def believes(self, s: Any, c: Any) -> Any:
         """Whether a broker believes that it is the controller."""
@@ -243,6 +269,11 @@ class Controller(PartitionState):
         s.require(self.believes(s, c), s.read[c][p].done)
         s.require(implies(self.has_path(s, p), s.state[p].version != s.read[c][p].version))
         self.forget_read(s, c, p)
+
+    def told_read_again(self, old: Any, new: Any, c: Any, p: int) -> str:
+        there = f"version {old.state[p].version} is not {old.read[c][p].version}, which it has read"
+        who = sentences.controller_in_words(self, old, c)
+        return f"ZooKeeper refuses what {who} would write{sentences.of_partition(self, p)}: {there}"
 
     def forget_read(self, s: Any, c: Any, p: int) -> None:
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
@@ -266,6 +297,11 @@ class Controller(PartitionState):
         changed = ~live.has(state.leader) | ~(state.isr <= live)
         self.decide(s, c, p, leader, when(inside.is_empty, {leader}, inside), changed)
 
+    def told_on_broker_change(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+        known = old.read[c][p] if self.reads_first else old.state[p]
+        leads = f"{leader} still leads" if known.leader == leader else f"{leader} is to lead"
+        return self.decision_in_words(old, new, c, p, leads)
+
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_broker_change_without_leader(self, s: Any, c: Any, p: int) -> None:
         """Brokers came or went and nobody can lead: the leader becomes -1."""
@@ -274,6 +310,9 @@ class Controller(PartitionState):
         s.require(self.candidates(s, p, state, live).is_empty)
         isr = state.isr if self.no_leader_isr == "keep" else state.isr - set(self.brokers)
         self.decide(s, c, p, none, isr, ~state.leader.is_none)
+
+    def told_on_broker_change_without_leader(self, old: Any, new: Any, c: Any, p: int) -> str:
+        return self.decision_in_words(old, new, c, p, "nobody can lead")
 
     @action(c=any_controller, p=any_partition, actor="controller", perturbation=True)
     def on_preferred_replica_election(self, s: Any, c: Any, p: int) -> None:
@@ -285,6 +324,10 @@ class Controller(PartitionState):
         s.require(s.live == s.seen_live[c][p], self.has_path(s, p))
         told = self.assigned(s, p, s.live)
         self.write_decision(s, c, p, state, (preferred, state.isr), True, {b: told.has(b) for b in self.brokers})
+
+    def told_on_preferred_replica_election(self, old: Any, new: Any, c: Any, p: int) -> str:
+        who, state = sentences.controller_in_words(self, old, c), sentences.state_in_words(old, new, p)
+        return f"{who} gives the lead{sentences.of_partition(self, p)} back to {self.broker(0)}: {state}"
 
     # --- controllers ------------------------------------------------------------------------------------------------
 
@@ -301,6 +344,10 @@ class Controller(PartitionState):
         s.acts[c] = True
         s.own_controller_epoch[c] = epoch
         s.controller_epoch = epoch
+
+    def told_elect_controller(self, old: Any, new: Any, c: Any) -> str:
+        epoch = becomes(old.controller_epoch, new.controller_epoch)
+        return f"{c} creates /controller and is the controller: controller epoch {epoch}"
 
     def take_over(self, s: Any, c: Any, epoch: Any) -> None:
         """What a new controller begins with (on_controller_failover), in its epoch."""
@@ -334,6 +381,9 @@ class Controller(PartitionState):
         if self.reads_first:
             for p in self.all_partitions:
                 self.forget_read(s, c, p)
+
+    def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
+        return f"{c} notices that it is the controller no more, and resigns"
 
     def expire(self, s: Any, b: Any) -> None:
         super().expire(s, b)

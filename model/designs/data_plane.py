@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.fetching import Fetching
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, minimum, none, setting, some, when
+from model.language import action, becomes, broker, minimum, none, setting, some, when
 
 
 def any_length(m: Any) -> Any:
@@ -114,6 +115,10 @@ class DataPlane(Fetching):
         s.require(s.checkpoint[p][b] != s.replica[p][b].high_watermark)
         s.checkpoint[p][b] = s.replica[p][b].high_watermark
 
+    def told_checkpoint_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
+        written = becomes(old.checkpoint[p][b], new.checkpoint[p][b])
+        return f"{b} writes its high watermark{sentences.of_partition(self, p)} to disk: {written}"
+
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def checkpoint_without_unstarted_replica(self, s: Any, p: int, b: Any) -> None:
         """A broker writes its high watermarks to disk before a replica has started, and so loses that replica's."""
@@ -122,6 +127,11 @@ class DataPlane(Fetching):
         s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
         s.checkpoint[p][b] = 0
         s.replica[p][b].high_watermark = 0
+
+    def told_checkpoint_without_unstarted_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        lost = becomes(old.checkpoint[p][b], new.checkpoint[p][b])
+        what = f"its high watermarks{sentences.of_partition(self, p)} to disk before the replica has started"
+        return f"{b} writes {what}: the one on disk {lost}"
 
     @action(b=broker, actor="b", perturbation=True)
     def crash(self, s: Any, b: Any) -> None:
@@ -132,6 +142,9 @@ class DataPlane(Fetching):
         s.crashes += 1
         self.stop(s, b)
 
+    def told_crash(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} crashes{self.lost_in_words(old, new, b)}"
+
     @action(b=broker, kept=any_length, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
         """A broker stops, and of each log only so many records had reached its disk."""
@@ -141,6 +154,23 @@ class DataPlane(Fetching):
         s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
         s.lossy_crashes += 1
         self.stop(s, b, kept)
+
+    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
+        return f"{b} crashes, and only {kept} records of a log had reached its disk{self.lost_in_words(old, new, b)}"
+
+    def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
+        """What a broker loses as it stops."""
+        words = []
+        for p in self.all_partitions:
+            was, end = old.replica[p][b], len(new.log[p][b])
+            if was.role == "leader":
+                words.append(f"it led{sentences.of_partition(self, p)} in epoch {was.epoch}")
+            if end < len(old.log[p][b]):
+                words.append(f"it loses {sentences.records_in_words(old.log[p][b][end:])}")
+            passed, low = was.high_watermark, new.replica[p][b].high_watermark
+            if low != passed:
+                words.append(f"of its high watermark only that on disk is left, {passed} -> {low}")
+        return f": {'; '.join(words)}" if words else ""
 
     def stop(self, s: Any, b: Any, kept: Any = None) -> None:
         """What is volatile is lost, and of each log what lies at `kept` or later."""

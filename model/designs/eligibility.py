@@ -17,7 +17,7 @@ from typing import Any
 
 from model.designs.commands import Commands
 from model.designs.logs import UNKNOWN
-from model.language import action, broker, number, set_of, setting, when
+from model.language import action, becomes, broker, number, set_of, setting, when
 
 
 class Eligibility(Commands):
@@ -171,6 +171,9 @@ class Eligibility(Commands):
         s.stopping = s.stopping | {b}
         self.expire(s, b)
 
+    def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
+
     @action(b=broker, actor="b", perturbation=True)
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
         """A broker that shuts down stops at last, in its own time."""
@@ -178,6 +181,9 @@ class Eligibility(Commands):
             return
         s.require(s.stopping.has(b))
         self.stop(s, b)
+
+    def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:

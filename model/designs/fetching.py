@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache
+from model.designs import epoch_cache, sentences
 from model.designs.logs import Logs, any_partition
-from model.language import action, broker, flag, minimum, none, optional, record, setting, when
+from model.language import action, becomes, broker, flag, minimum, none, optional, record, setting, when
 
 
 class Fetching(Logs):
@@ -134,6 +134,17 @@ class Fetching(Logs):
             noted = self.noted_epoch(s, p, follower, leaders.at(end).epoch, end)
             s.epoch_cache[p][follower] = when(behind, noted, s.epoch_cache[p][follower])
 
+    def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        end, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
+        passed, heard = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        copied = "there is none"
+        if len(new.log[p][follower]) > end:
+            copied = f"it appends {sentences.record_in_words(new.log[p][follower][-1])}"
+        raised = f", high watermark {passed} -> {heard}" if heard != passed else ""
+        news = f"; {leader} learns that it had {end}" if old.known_end[p][leader][follower] != known else ""
+        whom = sentences.whom_in_words(self, old, p, leader)
+        return f"{follower} asks {whom} for the record at offset {end}: {copied}{raised}{news}"
+
     def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
         """Whether a fetch that changes no offset tells its leader something all the same."""
         return False
@@ -150,6 +161,12 @@ class Fetching(Logs):
         s.require(self.may_fetch(s, p, follower, leader), s.log[p][follower].length > end)
         self.truncate_to(s, p, follower, end)
 
+    def told_fetch_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        end, own = len(old.log[p][leader]), len(old.log[p][follower])
+        whom = sentences.whom_in_words(self, old, p, leader)
+        past = f"asks {whom} for offset {own}, past its log end {end}: OffsetOutOfRange"
+        return f"{follower} {past}; it {sentences.log_in_words(old, new, p, follower)}"
+
     # --- truncation -------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
@@ -162,6 +179,11 @@ class Fetching(Logs):
         epoch, end = self.end_of_epoch(s, p, leader, epoch_cache.latest_epoch(s.epoch_cache[p][follower]))
         asked_in = s.replica[p][follower].epoch
         s.reply[p][follower] = {"leader": leader, "asked_in": asked_in, "epoch": epoch, "end": end}
+
+    def told_ask_where_epoch_ends(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        answer, whom = new.reply[p][follower], sentences.whom_in_words(self, old, p, leader)
+        said = f"epoch {answer.epoch} ends at {answer.end}" if answer.end >= 0 else "it does not know"
+        return f"{follower} asks {whom} where the epoch of its last record ends; the answer is on its way: {said}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
@@ -184,6 +206,12 @@ class Fetching(Logs):
         if self.asks_where_epochs_end:
             s.replica[p][follower].truncating = ~done if done is not True else False
 
+    def told_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        whom, log = sentences.whom_in_words(self, old, p, leader), sentences.log_in_words(old, new, p, follower)
+        again = self.asks_where_epochs_end and new.replica[p][follower].truncating
+        asks = "; it must ask again" if again else ""
+        return f"{follower} compares the epochs of its log with those of {whom} and {log}{asks}"
+
     def heeds(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower acts on the answer that it has got from a leader."""
         reply, replica = s.reply[p][follower], s.replica[p][follower]
@@ -201,6 +229,9 @@ class Fetching(Logs):
         s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))
         self.drop_reply(s, p, follower)
 
+    def told_ignore_reply(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        return f"{follower} ignores the answer of {leader} where an epoch ends: it does not ask that broker any more"
+
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def raise_high_watermark_before_truncating(self, s: Any, p: int, follower: Any, leader: Any) -> None:
         """A follower takes the high watermark from an answer that also says that its log diverges."""
@@ -210,3 +241,10 @@ class Fetching(Logs):
         high_watermark = minimum(s.replica[p][leader].high_watermark, s.log[p][follower].length)
         s.require(s.replica[p][follower].high_watermark != high_watermark)
         s.replica[p][follower].high_watermark = high_watermark
+
+    def told_raise_high_watermark_before_truncating(
+        self, old: Any, new: Any, p: int, follower: Any, leader: Any
+    ) -> str:
+        raised = becomes(old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark)
+        answer = f"an answer of {sentences.whom_in_words(self, old, p, leader)} that also says that its log diverges"
+        return f"{follower} takes a high watermark from {answer}: its own {raised}"

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.alterations import Alterations
 from model.designs.controller import any_controller
 from model.designs.logs import any_partition
-from model.language import action, broker, implies, none, setting, when
+from model.language import action, becomes, broker, implies, none, setting, when
 
 
 class IsrCommands(Alterations):
@@ -127,6 +128,11 @@ class IsrCommands(Alterations):
         self.forget_pending(s, p, b, looks=True)
         self.taken(s, c, b, request)
 
+    def told_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
+        return f"{self.taking_in_words(old, c, b, p)} and leads on: ISR {isr}, version {version}; nothing is pending"
+
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def skip_command(self, s: Any, c: Any, b: Any, p: int) -> None:
         """A broker reads two records of the metadata log as one: only what the later one says happens."""
@@ -142,3 +148,7 @@ class IsrCommands(Alterations):
         if self.stops_replicas:
             s.require(first.kind == "leader-and-isr", second.kind == "leader-and-isr")
         self.taken(s, c, b, first)
+
+    def told_skip_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        first, second = (sentences.request_in_words(old.channel[c][b][i]) for i in (0, 1))
+        return f"{b} reads {first} and {second}{sentences.sender_in_words(self, c)} as one, and forgets the former"

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache
+from model.designs import epoch_cache, sentences
 from model.language import (
     Model,
     UnknownName,
     action,
+    asked,
+    becomes,
     broker,
     enum,
     every,
@@ -259,6 +261,11 @@ class Logs(Model):
         s.require(self.takes_writes(s, p, b))
         self.append_record(s, p, b)
 
+    def told_produce(self, old: Any, new: Any, p: int, b: Any) -> str:
+        record, at = new.log[p][b][-1], len(old.log[p][b])
+        leader = sentences.leader_in_words(self, old, p, b)
+        return f"a producer with acks=all writes to {leader} record {record.id}: offset {at}, epoch {record.epoch}"
+
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce_acks_one(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=1 writes and is told of success at once."""
@@ -266,6 +273,11 @@ class Logs(Model):
             return
         s.acknowledged_by_one[s.next_record_id] = True
         self.append_record(s, p, b)
+
+    def told_produce_acks_one(self, old: Any, new: Any, p: int, b: Any) -> str:
+        record, at = new.log[p][b][-1], len(old.log[p][b])
+        written = f"record {record.id}: offset {at}, epoch {record.epoch}; it is acknowledged at once"
+        return f"a producer with acks=1 writes to {sentences.leader_in_words(self, old, p, b)} {written}"
 
     def end_to_commit(self, s: Any, p: int, b: Any) -> Any:
         """The least log end offset that a leader knows of the replicas that it waits for."""
@@ -281,6 +293,14 @@ class Logs(Model):
         s.require(self.leads(s, p, b), end > replica.high_watermark, self.may_commit(s, p, b))
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
         s.replica[p][b].high_watermark = end
+
+    def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
+        raised = becomes(old.replica[p][b].high_watermark, new.replica[p][b].high_watermark)
+        awaited = asked(old, self.awaited, p, b)
+        ids = [i for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
+        told = f", and acknowledges record {' and '.join(map(str, ids))}" if ids else ""
+        reached = f"all of {awaited} have come so far as it knows"
+        return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
         """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is.
@@ -344,6 +364,10 @@ class Logs(Model):
         s.require(position < s.replica[p][b].high_watermark, position < log.length)
         s.consumed[p].append(log.at(position))
 
+    def told_consume(self, old: Any, new: Any, p: int, b: Any) -> str:
+        at, record = len(old.consumed[p]), sentences.record_in_words(new.consumed[p][-1])
+        return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
+
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def refuse_consumer(self, s: Any, p: int, b: Any) -> None:
         """The leader tells a consumer that its offset is out of range; below the log end it need not."""
@@ -353,6 +377,11 @@ class Logs(Model):
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])
         s.told_out_of_range[p] = True
+
+    def told_refuse_consumer(self, old: Any, new: Any, p: int, b: Any) -> str:
+        at, end = len(old.consumed[p]), len(old.log[p][b])
+        whose = f"{b}{sentences.of_partition(self, p)}, whose log end is {end},"
+        return f"{whose} tells a consumer that has read up to {at} that its offset is out of range"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

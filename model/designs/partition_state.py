@@ -9,9 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.data_plane import DataPlane
 from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, broker, every, minimum, number, optional, per, record, set_of, setting, some, when
+from model.language import (
+    action,
+    asked,
+    becomes,
+    broker,
+    every,
+    minimum,
+    number,
+    optional,
+    per,
+    record,
+    set_of,
+    setting,
+    some,
+    when,
+)
 
 
 class PartitionState(DataPlane):
@@ -175,6 +191,11 @@ class PartitionState(DataPlane):
         """The leader has the ISR changed, in the way of the design."""
         raise NotImplementedError
 
+    def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
+        """How a leader has the ISR changed, in the way of the design."""
+        who, written = sentences.leader_in_words(self, old, p, b), sentences.state_in_words(old, new, p)
+        return f"{who} writes the ISR {whom}: {written}"
+
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def shrink_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
         """The leader takes a follower that lags behind its log end out of the ISR."""
@@ -182,6 +203,10 @@ class PartitionState(DataPlane):
             return
         s.require(s.replica[p][b].isr.has(follower), self.lags(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
+
+    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        far = sentences.far_in_words(old.known_end[p][b][follower])
+        return self.isr_in_words(old, new, p, b, f"without {follower}, {far} (its own log end is {len(old.log[p][b])})")
 
     @action(p=any_partition, b=broker, follower=broker, actor="b", perturbation=True)
     def shrink_isr_of_slow(self, s: Any, p: int, b: Any, follower: Any) -> None:
@@ -191,6 +216,9 @@ class PartitionState(DataPlane):
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
 
+    def told_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        return self.isr_in_words(old, new, p, b, f"without {follower}, which has not fetched for too long")
+
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def expand_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
         """The leader takes a follower that has caught up into the ISR."""
@@ -198,6 +226,10 @@ class PartitionState(DataPlane):
             return
         s.require(self.may_expand(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr | {follower})
+
+    def told_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        far, passed = sentences.far_in_words(old.known_end[p][b][follower]), old.replica[p][b].high_watermark
+        return self.isr_in_words(old, new, p, b, f"with {follower}, {far} (its high watermark is {passed})")
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
@@ -212,6 +244,9 @@ class PartitionState(DataPlane):
         s.require(s.live.has(b), ~s.up.has(b))
         self.expire(s, b)
 
+    def told_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
+        return f"the session of {b}, which is down, expires: live brokers {becomes(old.live, new.live)}"
+
     @action(b=broker, actor="zookeeper", perturbation=True)
     def session_expires(self, s: Any, b: Any) -> None:
         """A broker loses its session and runs on: a zombie."""
@@ -221,6 +256,11 @@ class PartitionState(DataPlane):
         s.expiries += 1
         self.expire(s, b)
 
+    def told_session_expires(self, old: Any, new: Any, b: Any) -> str:
+        leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
+        on = "which runs and leads on in its own eyes" if leads else "which runs on"
+        return f"the session of {b}, {on}, expires: live brokers {becomes(old.live, new.live)}"
+
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
         """A broker that had lost its session has a new one."""
@@ -228,3 +268,6 @@ class PartitionState(DataPlane):
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
         s.live = s.live | {b}
+
+    def told_register_again(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.controller import any_controller
 from model.designs.logs import any_partition
 from model.designs.topics import Topics
-from model.language import action, broker, enum, number, per, record, set_of, setting, when
+from model.language import action, becomes, broker, enum, number, per, record, set_of, setting, when
 
 
 class Reassignment(Topics):
@@ -167,6 +168,10 @@ class Reassignment(Topics):
         s.reassignments += 1
         self._assign(s, p, assignment.replicas, assignment.replicas, target, "requested")
 
+    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+        now = old.assignment[p].replicas
+        return f"an administrator asks that the replicas{sentences.of_partition(self, p)} be {target} and no more {now}"
+
     @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
     def cancel_reassignment(self, s: Any, c: Any, p: int) -> None:
         """A reassignment is cancelled before a new replica is in the ISR; it is stopped, in the leader epoch so far."""
@@ -177,6 +182,10 @@ class Reassignment(Topics):
         leaving = assignment.replicas - assignment.old
         self.tell(s, c, p, state.leader, state.isr, assignment.old, leaving, state.epoch)
         self._assign(s, p, assignment.old)
+
+    def told_cancel_reassignment(self, old: Any, new: Any, c: Any, p: int) -> str:
+        target = old.assignment[p].target
+        return self.move_in_words(old, new, c, p, f"the reassignment to {target} is cancelled")
 
     # --- the controller ---------------------------------------------------------------------------------------------
 
@@ -197,6 +206,12 @@ class Reassignment(Topics):
             self.send(s, c, b, *requests)
         s.state[p] = decision
 
+    def move_in_words(self, old: Any, new: Any, c: Any, p: int, what: str) -> str:
+        """What a controller does to go on with a reassignment."""
+        who, now = sentences.controller_in_words(self, old, c), new.assignment[p].replicas
+        held = f"replicas {becomes(old.assignment[p].replicas, now)}, {sentences.state_in_words(old, new, p)}"
+        return f"{who} decides: {what}; {held}{self.sent_in_words(old, new, c)}"
+
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_partitions_reassigned(self, s: Any, c: Any, p: int) -> None:
         """The controller sees a reassignment: old and new replicas hold the partition now, and the new ones start."""
@@ -208,6 +223,10 @@ class Reassignment(Topics):
         self.tell(s, c, p, state.leader, state.isr, both)
         self._assign(s, p, both, assignment.old, assignment.target, "adding")
 
+    def told_on_partitions_reassigned(self, old: Any, new: Any, c: Any, p: int) -> str:
+        target = new.assignment[p].target
+        return self.move_in_words(old, new, c, p, f"a reassignment to {target} begins, and new replicas start")
+
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_new_replicas_in_isr(self, s: Any, c: Any, p: int) -> None:
         """The controller sees that the ISR has the new replicas, and may then move the leader, in another step."""
@@ -215,6 +234,10 @@ class Reassignment(Topics):
             return
         s.require(self.may_move(s, c, p, "requested", "adding"), self.caught_up(s, p))
         s.assignment[p].phase = "caught-up"
+
+    def told_on_new_replicas_in_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
+        who, target = sentences.controller_in_words(self, old, c), old.assignment[p].target
+        return f"{who} sees that the new replicas of {target} are in the ISR {old.state[p].isr}"
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def move_leader_to_target(self, s: Any, c: Any, p: int, leader: Any) -> None:
@@ -228,6 +251,9 @@ class Reassignment(Topics):
             s.require(state.isr.has(leader))
         self.tell(s, c, p, leader, state.isr, assignment.replicas)
 
+    def told_move_leader_to_target(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+        return self.move_in_words(old, new, c, p, f"{leader}, one of the new replicas, is to lead")
+
     @action(c=any_controller, p=any_partition, actor="controller")
     def announce_target(self, s: Any, c: Any, p: int) -> None:
         """First of two rounds: the leader hears of the new replicas alone, so that it adds no old one to the ISR."""
@@ -237,6 +263,9 @@ class Reassignment(Topics):
         s.require(self.may_move(s, c, p, "caught-up"), self.caught_up(s, p), assignment.target.has(state.leader))
         self.tell(s, c, p, state.leader, state.isr, assignment.target)
         self._assign(s, p, assignment.replicas, assignment.old, assignment.target, "removing")
+
+    def told_announce_target(self, old: Any, new: Any, c: Any, p: int) -> str:
+        return self.move_in_words(old, new, c, p, f"the leader is told of replicas {new.assignment[p].target} alone")
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def remove_old_replicas(self, s: Any, c: Any, p: int) -> None:
@@ -252,3 +281,6 @@ class Reassignment(Topics):
         leaving = assignment.replicas - assignment.target
         self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, leaving)
         self._assign(s, p, assignment.target)
+
+    def told_remove_old_replicas(self, old: Any, new: Any, c: Any, p: int) -> str:
+        return self.move_in_words(old, new, c, p, "old replicas leave, the reassignment is complete")

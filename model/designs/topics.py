@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import sentences
 from model.designs.controller import Controller, any_controller
 from model.designs.logs import any_partition
-from model.language import action, broker, flag, number, per, record, setting, some
+from model.language import action, becomes, broker, flag, number, per, record, setting, some
 
 
 class Topics(Controller):
@@ -114,6 +115,9 @@ class Topics(Controller):
         s.state[p] = self.without_decision()
         self.forget_history(s, p)
 
+    def told_delete_topic(self, old: Any, new: Any, p: int) -> str:
+        return f"an administrator deletes the topic{sentences.of_partition(self, p)}"
+
     @action(p=any_partition, actor="administrator", perturbation=True)
     def create_topic(self, s: Any, p: int) -> None:
         """An administrator creates a topic again under the same name."""
@@ -122,6 +126,10 @@ class Topics(Controller):
         topic = s.topic[p]
         s.require(~topic.exists, topic.incarnation < self.topic_changes)
         s.topic[p] = {"exists": True, "has_path": False, "incarnation": topic.incarnation + 1}
+
+    def told_create_topic(self, old: Any, new: Any, p: int) -> str:
+        numbers = becomes(old.topic[p].incarnation, new.topic[p].incarnation)
+        return f"an administrator creates the topic{sentences.of_partition(self, p)} again: incarnation {numbers}"
 
     # --- the controller ---------------------------------------------------------------------------------------------
 
@@ -136,6 +144,10 @@ class Topics(Controller):
             stop = self.request(s, c, p, self.without_decision(), "delete-replica")
             self.send(s, c, b, (replicas.has(b), stop))
         s.known_topic[c][p] = False
+
+    def told_on_topic_change(self, old: Any, new: Any, c: Any, p: int) -> str:
+        who = sentences.controller_in_words(self, old, c)
+        return f"{who} sees that the topic{sentences.of_partition(self, p)} is gone{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def init_leaders(self, s: Any, c: Any, p: int, leader: Any) -> None:
@@ -152,3 +164,8 @@ class Topics(Controller):
         s.topic[p].has_path = True
         s.known_topic[c][p] = True
         s.seen_live[c][p] = s.live
+
+    def told_init_leaders(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+        who, state = sentences.controller_in_words(self, old, c), new.state[p]
+        new_topic = f"sees a new topic{sentences.of_partition(self, p)}: {leader} is to lead in epoch {state.epoch}"
+        return f"{who} {new_topic} with ISR {state.isr}{self.sent_in_words(old, new, c)}"

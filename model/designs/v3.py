@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from model.designs import sentences
 from model.designs.commands import Commands
 from model.designs.logs import any_partition
 from model.designs.watches import Watch
@@ -85,3 +86,8 @@ class ControllerDesign(Commands):
         s.require(s.lost_replies < self.lost_replies, self.may_expand(s, p, b, follower))
         s.lost_replies += 1
         self.write_isr(s, p, b, s.replica[p][b].isr | {follower}, told=self.read_back)
+
+    def told_expand_isr_and_lose_the_reply(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        learnt = "reads back what it has written" if self.read_back else "does not learn that it was written"
+        wrote = f"{sentences.leader_in_words(self, old, p, b)} writes the ISR with {follower}"
+        return f"{wrote}: {sentences.state_in_words(old, new, p)}; the connection breaks, and it {learnt}"

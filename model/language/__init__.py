@@ -13,7 +13,7 @@ from model.language.domains import broker, enum, flag, messages, number, optiona
 from model.language.errors import EvaluationError, ModelError, UnknownName
 from model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
-from model.language.telling import asked, becomes, listed
+from model.language.telling import asked, becomes, last_held, listed
 
 __all__ = [
     "BrokerId",
@@ -35,6 +35,7 @@ __all__ = [
     "implies",
     "initial",
     "invariant",
+    "last_held",
     "listed",
     "maximum",
     "messages",

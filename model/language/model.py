@@ -342,6 +342,8 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
 def _check_told(cls: type, name: str) -> None:
     """Raises `ModelError` where a sentence does not go with an action of the class."""
     method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
+    if spec is None and name not in cls.__dict__:
+        return  # a model may take an inherited action away
     if spec is None:
         raise _at(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
     found = list(inspect.signature(method).parameters)[1:]

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 from model.language.brokers import BrokerId
 from model.language.concrete import ConcreteState
 from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
-from model.language.errors import ModelError, mistake, nearest
-from model.language.model import TOLD, Model
-from model.language.plain import CONCRETE, plain_value
+from model.language.errors import mistake, nearest
+from model.language.model import TOLD, Method, Model
+from model.language.plain import CONCRETE, Plain, plain_value
 from model.language.system import Label, actor_of
 
 
@@ -132,7 +132,10 @@ def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
     """What a method of the model says of a state, as a plain value: `asked(old, self.high_watermark)`."""
     model = state._model
     answer = method(ConcreteState(model, state._state), *arguments)
-    return plain_value(answer) if isinstance(answer, CONCRETE) else answer
+    if not isinstance(answer, CONCRETE):
+        return answer
+    value = plain_value(answer)
+    return seen(answer.domain, value) if isinstance(answer, Plain) else value
 
 
 def in_words(value: Any) -> str:
@@ -164,14 +167,21 @@ def listed(values: Any) -> str:
 
 
 def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
-    """The sentence of an action instance that leads from one state to another, without its full stop."""
+    """The sentence of an action instance that leads from one state to another, without its full stop.
+
+    A mistake in a sentence costs no verdict: the step is told by its name then, and the mistake with it.
+    """
     method = getattr(model, TOLD + label.action.replace("-", "_"), None)
     if method is None:
         return _plain(model, label)
     parameters = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
-    sentence = method(SeenState(model, old), SeenState(model, new), *parameters)
+    try:
+        sentence = method(SeenState(model, old), SeenState(model, new), *parameters)
+    except Exception as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"{_plain(model, label)} [{method.__name__} fails: {what}]"
     if not isinstance(sentence, str) or not sentence.strip():
-        raise ModelError(f"{method.__qualname__} gives {sentence!r}; give a sentence")
+        return f"{_plain(model, label)} [{method.__name__} gives {sentence!r} and no sentence]"
     return sentence
 
 
@@ -184,3 +194,18 @@ def _plain(model: Model, label: Label) -> str:
     what = label.action.replace("-", " ")
     rest = ", ".join(f"{n.replace('_', ' ')} {v if isinstance(v, BrokerId) else in_words(v)}" for n, v in named)
     return f"{who}: {what}" + (f" ({rest})" if rest else "")
+
+
+def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:
+    """Says of an invariant until when all was well in a trace that violates it.
+
+    `holds(model, s, last, **choice)` reads a state and the last one of the trace, which is where the invariant is
+    false for the choice of its quantified parameters; both hold plain values, as for sentences. `what` says what it
+    asks: "every member of the ISR had the lost record".
+    """
+
+    def mark(method: Method) -> Method:
+        method.__last_held__ = (what, holds)  # type: ignore[attr-defined]
+        return method
+
+    return mark

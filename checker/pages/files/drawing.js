@@ -103,12 +103,13 @@ const Drawing = (() => {
   /** The list of steps; `choose` is told the position of one that is clicked. The list has a method `show`. */
   function steps(story, lanes, choose) {
     const places = measured(lanes);
+    const blamed = new Set((story.falsified || []).flatMap((each) => each.culprits));
     const buttons = story.steps.map((step, i) => make("button", {
       type: "button", class: "step", tabindex: "-1", "data-step": i + 1, onclick: () => choose(i),
     },
     make("span", { class: "position" }, String(i + 1)),
     laneRow(story, step, lanes, places),
-    make("span", { class: "words" }, step.sentence, " ", make("span", { class: "action" }, step.action))));
+    make("span", { class: "words" }, step.sentence, " ", blamed.has(i + 1) ? make("span", { class: "tag down" }, "culprit") : null, " ", make("span", { class: "action" }, step.action))));
     const list = make("ol", { class: "steps", "aria-label": "Steps of the trace" }, buttons.map((button) => make("li", {}, button)));
     const show = (at, visibly) => buttons.forEach((button, i) => {
       button.tabIndex = i === at ? 0 : -1;

@@ -70,7 +70,8 @@
       make("h3", {}, `${each.name} is false here`), make("p", {}, each.sentence),
       each.choice.length ? make("p", {}, `For ${each.choice.map(([name, value]) => `${name} ${value}`).join(", ")}, where`) : null,
       make("table", {}, make("tbody", {}, each.reads.map(([path, value]) => make("tr", {},
-        make("th", { scope: "row", class: "path" }, path), make("td", { class: "path" }, value)))))));
+        make("th", { scope: "row", class: "path" }, path), make("td", { class: "path" }, value))))),
+      each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`))));
   }
 
   function fragment(name, at) {

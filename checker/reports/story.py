@@ -1,0 +1,105 @@
+"""A trace as a story in lines: for each step who acts, the sentence, what changes, and the logs that it changes."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from checker.reports.layout import PLAIN, Ink, columns
+from checker.reports.values import label_text, parts
+from checker.results import Trace
+from checker.traces.logs import DrawnLog
+from checker.traces.narration import Change, Sentence, Story
+
+WIDTH: Final = 118
+GLUE: Final = "\N{NO-BREAK SPACE}"
+LEGEND: Final = (
+    "Logs: the record at each offset as #id/epoch; what lies before || is below the high watermark; * marks members of",
+    "the ISR.",
+)
+
+
+def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
+    """The first state, then each step under the words for it."""
+    drawn = [log for told in story.sentences for log in told.logs]
+    lines = ["", *LEGEND] if any(log.records is not None for log in drawn or story.start) else []
+    indent = 5 + max(len(lane.title) for lane in story.lanes) + 2
+    lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
+    lines += log_lines(story.start, "     ")
+    for sentence in story.sentences:
+        lines += ["", *_step(sentence, indent, ink)]
+    return lines
+
+
+def _start(story: Story, trace: Trace) -> Iterator[tuple[str, str]]:
+    """The parts of the first state that are not drawn."""
+    return ((path, value) for path, value in parts(trace.variables, trace.steps[0].state) if not _is_drawn(path, story))
+
+
+def _is_drawn(path: str, story: Story) -> bool:
+    return path.startswith("log[") and bool(story.start)
+
+
+def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
+    head = f"{sentence.position:>3}  {sentence.lane.title}".ljust(indent)
+    text = _wrapped(sentence.sentence, WIDTH - indent)
+    inner = " " * indent
+    lines = [head + ink("head", text[0]), *(inner + ink("head", line) for line in text[1:])]
+    lines.append(f"{inner}{label_text(sentence.label)}")
+    redrawn = [sentence.logs[k] for k in sentence.redrawn]
+    rows = [(change.path, f"{change.old} -> {change.new}") for change in _undrawn(sentence)]
+    if not sentence.changes:
+        rows = [("nothing changes",)]  # type: ignore[list-item]
+    return [*lines, *columns(rows, inner), *log_lines(redrawn, inner)]
+
+
+def _wrapped(sentence: str, width: int) -> list[str]:
+    """A sentence in lines; sets and what has become of a value stay together."""
+    kept = re.sub(r"\{[^{}]*\}", lambda found: found[0].replace(" ", GLUE), sentence).replace(" -> ", f"{GLUE}->{GLUE}")
+    lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+def _undrawn(sentence: Sentence) -> Iterable[Change]:
+    """What changes besides the logs that are drawn."""
+    records = any(log.records is not None for log in sentence.logs)
+    for change in sentence.changes:
+        drawn = change.path.startswith("log[") or change.path.endswith("].high_watermark")
+        if not (records and drawn):
+            yield change
+
+
+def log_lines(logs: Iterable[DrawnLog], indent: str) -> list[str]:
+    """Each log in a line: whose it is, what that broker believes, its records, high watermark and log end."""
+    return columns((_log(log) for log in logs), indent)
+
+
+def _log(log: DrawnLog) -> tuple[str, ...]:
+    member = "" if log.member is None else " *" if log.member else "  "
+    place = "" if log.partition is None else f"partition {log.partition}, "
+    ends = f"high watermark {log.high_watermark}, " if log.high_watermark is not None else ""
+    return f"{place}broker {log.broker}{member}", _role(log), _records(log), f"{ends}log end {log.log_end}"
+
+
+def _role(log: DrawnLog) -> str:
+    if log.role is None:
+        return ""
+    words = {"leader": "leads", "follower": f"follows {'nobody' if log.leader is None else log.leader}", "none": "idle"}
+    return words.get(log.role, log.role) + (f" in epoch {log.epoch}" if log.epoch is not None else "")
+
+
+def _records(log: DrawnLog) -> str:
+    """`[#0/0 || #1/0]`: records by offset, the high watermark between them."""
+    if log.records is None:
+        return ""
+    cells = [_record(r.id, r.epoch) for r in log.records]
+    if log.high_watermark is None:
+        return "[" + " ".join(cells) + "]"
+    below, above = cells[: log.high_watermark], cells[log.high_watermark :]
+    return "[" + " ".join([*below, "||", *above]) + "]"
+
+
+def _record(number: int | None, epoch: int | None) -> str:
+    return f"#{'' if number is None else number}" + ("" if epoch is None else f"/{epoch}")

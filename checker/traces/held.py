@@ -1,0 +1,21 @@
+"""Until when all was well: the last state of a trace in which what an invariant protects was still so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from checker.results import Held, Instance, Trace
+from model.language import Model
+from model.language.telling import SeenState
+
+
+def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
+    """The last state of which an invariant's `last_held` says that all was well; None where it has no such words."""
+    words = getattr(predicate, "__last_held__", None)
+    if words is None:
+        return None
+    what, holds = words
+    last, choice = SeenState(model, trace.steps[-1].state), dict(instance.choice)
+    positions = [i for i, s in enumerate(trace.steps, 1) if holds(model, SeenState(model, s.state), last, **choice)]
+    return Held(what, positions[-1] if positions else None)

@@ -1,0 +1,36 @@
+"""Until when a record that is lost at the end of a trace was safe: plain Python on the states of the trace.
+
+Each takes a state and the last one, and the choice for which the invariant is false there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _all_have(logs: Any, members: Any, offset: int, record: Any) -> bool:
+    held = [len(logs[b]) > offset and logs[b][offset] == record for b in members]
+    return bool(held) and all(held)
+
+
+def isr_had_what_was_committed(m: Any, s: Any, last: Any, p: int, offset: int, **choice: Any) -> bool:
+    """Whether every member of the ISR has the record that is committed at the end."""
+    return _all_have(s.log[p], s.state[p].isr, offset, last.committed[p].records[offset])
+
+
+def isr_had_what_was_acknowledged(m: Any, s: Any, last: Any, i: int, p: int = 0, **choice: Any) -> bool:
+    """Whether every member of the ISR has the record with an id."""
+    held = [any(record.id == i for record in s.log[p][b]) for b in s.state[p].isr]
+    return bool(held) and all(held)
+
+
+def quorum_had_what_the_leader_has(m: Any, s: Any, last: Any, leader: int, offset: int, **choice: Any) -> bool:
+    """Whether every member of the quorum's ISR has the record that the leader has at the end, if it has one."""
+    log = last.log[leader]
+    return len(log) > offset and _all_have(s.log, s.quorum.isr, offset, log[offset])
+
+
+def isr_had_what_the_leader_has(m: Any, s: Any, last: Any, p: int, leader: int, offset: int, **choice: Any) -> bool:
+    """Whether every member of the ISR has the record that the leader has at the end, if it has one."""
+    log = last.log[p][leader]
+    return len(log) > offset and _all_have(s.log[p], s.state[p].isr, offset, log[offset])

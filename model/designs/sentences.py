@@ -1,0 +1,82 @@
+"""Words that the sentences of all designs share: who leads in whose eyes, what becomes of a log, what was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language import BrokerId, asked, becomes
+
+
+def of_partition(m: Any, p: int) -> str:
+    """` of partition 1`, where there are several."""
+    return f" of partition {p}" if m.partitions > 1 else ""
+
+
+def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
+    """A broker that leads, and if it should not, in which epoch it still does; ends in a comma then."""
+    if asked(s, m.is_legitimate, p, b):
+        return f"{b}{of_partition(m, p)}"
+    return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
+
+
+def whom_in_words(m: Any, s: Any, p: int, b: Any) -> str:
+    """The same at the end of a clause."""
+    return leader_in_words(m, s, p, b).rstrip(",")
+
+
+def controller_in_words(m: Any, s: Any, c: Any) -> str:
+    """The controller, or which broker it is, and whether it still believes so alone; a clause ends in a comma."""
+    if not isinstance(c, BrokerId):
+        return "the controller"
+    if s.controller == c:
+        return f"{c}, the controller,"
+    return f"{c}, still controller of epoch {s.own_controller_epoch[c]} in its own eyes,"
+
+
+def record_in_words(record: Any) -> str:
+    return f"record {record.id} of epoch {record.epoch}"
+
+
+def records_in_words(records: Any) -> str:
+    return " and ".join(map(record_in_words, records))
+
+
+def log_in_words(old: Any, new: Any, p: int, b: Any) -> str:
+    """What a truncation leaves of a log and of a high watermark."""
+    end, kept = len(old.log[p][b]), len(new.log[p][b])
+    passed, low = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
+    text = f"keeps its log, log end {end}"
+    if kept < end:
+        text = f"truncates {records_in_words(old.log[p][b][kept:])}, log end {end} -> {kept}"
+    return text + (f", high watermark {passed} -> {low}" if passed != low else "")
+
+
+def far_in_words(end: int) -> str:
+    """A log end offset that a leader knows of a follower."""
+    return f"whose log end was {end}" if end >= 0 else "whose log end it does not know"
+
+
+def state_in_words(old: Any, new: Any, p: int) -> str:
+    """What was written to the state of a partition: what it is now, or what it has become."""
+    before, after = old.state[p], new.state[p]
+    leader = "" if before.leader == after.leader else f"leader {becomes(before.leader, after.leader)}, "
+    epoch = "" if before.epoch == after.epoch else f", leader epoch {before.epoch} -> {after.epoch}"
+    isr = f"ISR {becomes(before.isr, after.isr)}"
+    return f"{leader}{isr}{epoch}, version {becomes(before.version, after.version)}"
+
+
+def request_in_words(request: Any) -> str:
+    """A request of a controller to a broker."""
+    kind = getattr(request, "kind", "leader-and-isr")
+    if kind == "not-in-init":
+        return "LeaderAndISR with INIT, which does not name it,"
+    if kind == "delete-replica":
+        return "StopReplica for a topic that is deleted"
+    if kind == "stop-replica":
+        return f"StopReplica of leader epoch {request.epoch}"
+    leader = "no leader" if request.leader is None else f"leader {request.leader}"
+    return f"LeaderAndISR ({leader}, ISR {request.isr}, epoch {request.epoch}, version {request.version})"
+
+
+def sender_in_words(m: Any, c: Any) -> str:
+    return f" from {c}" if isinstance(c, BrokerId) else ""

@@ -1,0 +1,243 @@
+"""Every action instance has a sentence that names its brokers and claims no change that did not happen."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.engines.interpreter import Interpreter
+from checker.library import load_model_class, model_names
+from checker.results import Step, Trace
+from checker.scenarios.scenario import read as read_scenario
+from checker.traces import files
+from checker.traces.narration import Sentence, narrate, story
+from checker.traces.replay import replay
+from model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
+from model.language.concrete import initial_states
+from model.language.domains import Broker, BrokerSet, Domain, Per, Record, Sequence_
+from model.language.telling import SeenState
+
+SCENARIOS = Path(__file__).parents[2] / "counterexamples"
+ARROW = re.compile(r"(\{[^{}]*\}|[\w.-]+) -> (\{[^{}]*\}|[\w.-]+)")
+BROKER = re.compile(r"\{[^{}]*\}|brokers? (\d+)")
+
+
+def changed(domain: Domain, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """Old and new value of each part that differs, as sentences write them; of sequences also the lengths."""
+    if old == new:
+        return
+    if isinstance(domain, Per):
+        for a, b in zip(old, new, strict=True):
+            yield from changed(domain.element, a, b)
+    elif isinstance(domain, Record):
+        for d, a, b in zip(domain.domains, old, new, strict=True):
+            yield from changed(d, a, b)
+    elif isinstance(domain, Sequence_):
+        yield str(len(old)), str(len(new))
+    elif isinstance(domain, BrokerSet):
+        yield tuple("{" + ", ".join(map(str, sorted(x))) + "}" for x in (old, new))  # type: ignore[misc]
+    else:
+        yield tuple("none" if x is None else str(x).lower() for x in (old, new))  # type: ignore[misc]
+        yield tuple("none" if x in (None, -1) else str(x).lower() for x in (old, new))  # type: ignore[misc]
+
+
+def assert_truthful(model: Model, trace: Trace, sentences: list[Sentence]) -> None:
+    for i, sentence in enumerate(sentences, 1):
+        text, (before, after) = sentence.text, (trace.steps[i - 1].state, trace.steps[i].state)
+        assert re.fullmatch(r"[a-zA-Z].*[^.,;: ]", text), text
+        assert " fails: " not in text and "and no sentence" not in text, text
+        assert "None" not in text and "True" not in text and "  " not in text, text
+        named = {int(n) for n in re.findall(r"\d+", " ".join(x[0] for x in re.finditer(BROKER, text)))}
+        for (name, value), domain in zip(sentence.label.parameters, sentence.label.domains, strict=True):
+            wanted = {value} if isinstance(domain, Broker) else value if isinstance(domain, BrokerSet) else set()
+            assert wanted <= named, f"{sentence.label}: {name} is not named in: {text}"
+        real = {
+            pair
+            for (_, domain), a, b in zip(trace.variables, before, after, strict=True)
+            for pair in changed(domain, a, b)
+        }
+        claimed = set(ARROW.findall(text))
+        assert text.count(" -> ") == len(ARROW.findall(text)), text
+        assert claimed <= real, f"{sentence.label}: {claimed - real} did not happen, in: {text}"
+
+
+def walk(model: Model, seed: int, length: int) -> Trace:
+    """A random way; every action is as likely as any other, however many instances it has."""
+    interpreter, choose = Interpreter(model, {}), random.Random(seed)
+    state = choose.choice(initial_states(model))
+    steps = [Step(None, None, state)]
+    for _ in range(length):
+        enabled: dict[str, list[tuple[int, Any]]] = {}
+        for number_, after in interpreter.steps(state) if interpreter.counted(state) else ():
+            if not isinstance(after, EvaluationError):
+                enabled.setdefault(interpreter.labels[number_].action, []).append((number_, after))
+        if not enabled:
+            break
+        number_, state = choose.choice(enabled[choose.choice(sorted(enabled))])
+        steps.append(Step(interpreter.labels[number_], interpreter.actors[number_], state))
+    return Trace(tuple(model.domains.items()), tuple(steps))
+
+
+def recordings() -> list[Path]:
+    return sorted(SCENARIOS.glob("*/trace.itf.json"))
+
+
+def told_recording(path: Path) -> None:
+    recorded = files.read(path)
+    assert recorded.model is not None
+    model = load_model_class(recorded.model).cls(**recorded.settings or {})
+    interpreter = Interpreter(model, {})
+    trace = replay(interpreter, files.decoded(interpreter, recorded.recordings[0])).trace
+    assert_truthful(model, trace, narrate(model, trace))
+
+
+def test_every_step_of_every_scenario_has_a_sentence_that_is_true() -> None:
+    for path in recordings():
+        told_recording(path)
+    assert len(recordings()) > 100
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> None:
+    model = load_model_class(name).cls()
+    for seed in range(5):
+        trace = walk(model, seed, 20)
+        assert_truthful(model, trace, narrate(model, trace))
+
+
+@pytest.mark.exhaustive
+def test_random_walks_at_the_settings_of_every_scenario() -> None:
+    met: set[tuple[str, str]] = set()
+    for path in sorted(SCENARIOS.glob("*/scenario.toml")):
+        scenario = read_scenario(path.parent)
+        model = load_model_class(scenario.specification()).cls(**scenario.settings)
+        for seed in range(2):
+            trace = walk(model, seed, 30)
+            assert_truthful(model, trace, narrate(model, trace))
+            met |= {(model.name(), step.label.action) for step in trace.steps if step.label is not None}
+    assert len(met) > 150
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_every_action_has_a_sentence_of_its_own(name: str) -> None:
+    cls = load_model_class(name).cls
+    lacking = [action for action in cls.actions() if not hasattr(cls, "told_" + action.replace("-", "_"))]
+    assert lacking == []
+
+
+# --- the hook ---------------------------------------------------------------------------------------------------------
+
+
+class Switch(Model):
+    """Brokers that switch a lamp on and off."""
+
+    abstract = True
+    replicas = setting(2, counts=broker, meaning="brokers")
+
+    def variables(self) -> dict[str, Any]:
+        return {"lit": number(0, 1), "seen": set_of(broker)}
+
+    @action(by=broker, actor="by")
+    def press(self, s: Any, by: Any) -> None:
+        """Somebody presses the switch."""
+        s.lit = 1 - s.lit
+        s.seen = s.seen | {by}
+
+    @action(by=broker, actor="by")
+    def look_away(self, s: Any, by: Any) -> None:
+        """Somebody looks away."""
+        s.require(s.seen.has(by))
+        s.seen = s.seen - {by}
+
+    def told_press(self, old: Any, new: Any, by: Any) -> str:
+        return f"{by} presses: {becomes(old.lit, new.lit)}, seen by {becomes(old.seen, new.seen)}"
+
+
+class Louder(Switch):
+    """The same, with another sentence."""
+
+    abstract = True
+
+    def told_press(self, old: Any, new: Any, by: Any) -> str:
+        return super().told_press(old, new, by) + "!" * (1 + new.lit)
+
+
+def pressed(model: Model, *labels: tuple[str, int]) -> Trace:
+    interpreter = Interpreter(model, {})
+    steps = [Step(None, None, initial_states(model)[0])]
+    for name, by in labels:
+        number_ = next(i for i, x in enumerate(interpreter.labels) if (x.action, x.parameters[0][1]) == (name, by))
+        after = interpreter.step(steps[-1].state, number_)
+        assert after is not None
+        steps.append(Step(interpreter.labels[number_], interpreter.actors[number_], after))
+    return Trace(tuple(model.domains.items()), tuple(steps))
+
+
+def test_sentences_are_inherited_and_replaced() -> None:
+    way = (("press", 1), ("press", 1), ("look-away", 1))
+    assert [s.sentence for s in narrate(Switch(), pressed(Switch(), *way))] == [
+        "Broker 1 presses: 0 -> 1, seen by {} -> {1}.",
+        "Broker 1 presses: 1 -> 0, seen by stays {1}.",
+        "Broker 1: look away.",
+    ]
+    assert narrate(Louder(), pressed(Louder(), *way))[0].sentence == "Broker 1 presses: 0 -> 1, seen by {} -> {1}!!."
+
+
+def test_a_recorded_trace_is_told_alike_and_a_wrong_one_is_refused() -> None:
+    model = Switch()
+    trace = pressed(model, ("press", 0), ("press", 1))
+    recorded = json.loads(json.dumps(trace.to_json()))
+    assert narrate(model, recorded) == narrate(model, trace)
+    recorded[1]["state"]["lit"] = 0
+    with pytest.raises(ValueError, match="state 2 of the trace: the action leads to another state"):
+        narrate(model, recorded)
+
+
+def test_a_story_has_lanes_and_counts_changes_of_actor() -> None:
+    told = story(Switch(), pressed(Switch(), ("press", 0), ("press", 1), ("press", 1), ("press", 0)))
+    assert [lane.name for lane in told.lanes] == ["broker 0", "broker 1"]
+    assert told.changes_of_actor == 2
+    data = json.loads(json.dumps(told.to_json()))
+    assert [step["lane"] for step in data["steps"]] == ["broker 0", "broker 1", "broker 1", "broker 0"]
+    assert data["steps"][0]["changes"] == [
+        {"path": "lit", "old": "0", "new": "1"},
+        {"path": "seen", "old": "{}", "new": "{0}"},
+    ]
+
+
+def test_sentences_read_and_nothing_else() -> None:
+    with pytest.raises(ModelError, match="a sentence assigns lit; sentences only read what happened"):
+        SeenState(Switch(), (0, frozenset())).lit = 1
+
+
+def test_a_mistake_in_a_sentence_costs_no_verdict() -> None:
+    class Mumbling(Switch):
+        abstract = True
+
+        def told_press(self, old: Any, new: Any, by: Any) -> str:
+            return f"{by} presses {old.lamp}" if old.lit == 0 else ""
+
+    told = narrate(Mumbling(), pressed(Mumbling(), ("press", 1), ("press", 0)))
+    assert [x.text for x in told] == [
+        "broker 1: press [told_press fails: AttributeError: the state has no variable 'lamp'; known: lit, seen]",
+        "broker 0: press [told_press gives '' and no sentence]",
+    ]
+
+
+def test_a_sentence_that_fits_no_action_is_refused() -> None:
+    def told_pres(self: Any, old: Any, new: Any, by: Any) -> str:
+        return ""
+
+    def told_press(self: Any, old: Any, new: Any) -> str:
+        return ""
+
+    with pytest.raises(ModelError, match=r"told_pres tells of no action; call it told_ and the name of an action"):
+        type("Wrong", (Switch,), {"abstract": True, "told_pres": told_pres})
+    with pytest.raises(ModelError, match=r"told_press takes \(old, new\); take \(old, new, by\) as the action does"):
+        type("Wrong", (Switch,), {"abstract": True, "told_press": told_press})
