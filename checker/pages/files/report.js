@@ -36,7 +36,7 @@
         i === last ? falsified(story) : null,
         Drawing.cards(story, states, i),
         Drawing.changes(story, states, i),
-      ].filter(Boolean);
+      ].flat().filter(Boolean);
     }
 
     function show(to, { focus = false, visibly = true } = {}) {
@@ -52,7 +52,7 @@
       state.replaceChildren(...moment(at), Drawing.whole(story, states, at, open));
       list.show(at, visibly);
       if (focus) list.buttons[at].focus();
-      if (visibly) history.replaceState(null, "", fragment(name, at));
+      if (visibly) history.replaceState(null, "", fragment(section, name, at));
     }
 
     function printed() {
@@ -74,9 +74,10 @@
       each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`))));
   }
 
-  function fragment(name, at) {
-    const parts = Object.keys(stories).length === 1 ? [] : [/^\d+$/.test(name) ? `trace=${name}` : `scenario=${encodeURIComponent(name)}`];
-    return `#${[...parts, `step=${at + 1}`].join("&")}`;
+  function fragment(section, name, at) {
+    const kind = section.closest("details.scenario") ? "scenario" : "trace";
+    const which = kind === "trace" && Object.keys(stories).length === 1 ? "" : `${kind}=${encodeURIComponent(name)}&`;
+    return `#${which}step=${at + 1}`;
   }
 
   function viewerOf(name) {
