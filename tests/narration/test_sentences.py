@@ -165,7 +165,7 @@ class Louder(Switch):
     abstract = True
 
     def told_press(self, old: Any, new: Any, by: Any) -> str:
-        return super().told_press(old, new, by) + "!" * (1 + new.lit)
+        return f"{super().told_press(old, new, by)}{'!' * (1 + new.lit)}"
 
 
 def pressed(model: Model, *labels: tuple[str, int]) -> Trace:
