@@ -107,9 +107,9 @@ const Drawing = (() => {
     const buttons = story.steps.map((step, i) => make("button", {
       type: "button", class: "step", tabindex: "-1", "data-step": i + 1, onclick: () => choose(i),
     },
-    make("span", { class: "position" }, String(i + 1)),
+    make("span", { class: blamed.has(i + 1) ? "position culprit" : "position", title: blamed.has(i + 1) ? "a culprit" : null }, String(i + 1)),
     laneRow(story, step, lanes, places),
-    make("span", { class: "words" }, step.sentence, " ", blamed.has(i + 1) ? make("span", { class: "tag down" }, "culprit") : null, " ", make("span", { class: "action" }, step.action))));
+    make("span", { class: "words" }, step.sentence, " ", make("span", { class: "action" }, step.action))));
     const list = make("ol", { class: "steps", "aria-label": "Steps of the trace" }, buttons.map((button) => make("li", {}, button)));
     const show = (at, visibly) => buttons.forEach((button, i) => {
       button.tabIndex = i === at ? 0 : -1;
@@ -219,10 +219,12 @@ const Drawing = (() => {
     story.rows.forEach((row, i) => {
       if (row.owner !== owner || (owner !== null && row.group === "replica" && now.logs.length && TAGGED.has(row.name)) || (row.log && (owner !== null || now.logs.some((log) => log.name === row.group)))) return;
       if (!groups.has(row.group)) groups.set(row.group, []);
-      groups.get(row.group).push(fact(row, now.texts[i], before ? before.texts[i] : null));
+      const old = before ? before.texts[i] : null;
+      if (now.texts[i] === "[]" && (old === null || old === "[]")) return;  // nothing is on its way
+      groups.get(row.group).push(fact(row, now.texts[i], old));
     });
     const weight = ([group]) => group === "" ? 2 : story.rows.some((row) => row.group === group && row.owner === owner && row.name === "isr") ? 0 : 1;
-    return [...groups].sort((a, b) => weight(a) - weight(b)).map(([group, found]) => make("div", { class: "facts" },
+    return [...groups].filter(([, found]) => found.length).sort((a, b) => weight(a) - weight(b)).map(([group, found]) => make("div", { class: "facts" },
       group && !(owner !== null && group === "replica") ? make("span", { class: "group" }, group) : null, found));
   }
 

@@ -33,8 +33,9 @@
 
     function moment(i) {
       return [
-        i === last ? falsified(story) : null,
+        i === last ? (story.falsified || []).map((each) => make("p", { class: "bad" }, `✗ ${each.name} is false here.`)) : null,
         Drawing.cards(story, states, i),
+        i === last ? falsified(story) : null,
         Drawing.changes(story, states, i),
       ].flat().filter(Boolean);
     }
