@@ -223,7 +223,8 @@ const Drawing = (() => {
       if (now.texts[i] === "[]" && (old === null || old === "[]")) return;  // nothing is on its way
       groups.get(row.group).push(fact(row, now.texts[i], old));
     });
-    const weight = ([group]) => group === "" ? 2 : story.rows.some((row) => row.group === group && row.owner === owner && row.name === "isr") ? 0 : 1;
+    const hasIsr = (group) => story.rows.some((row) => row.group === group && row.owner === owner && row.name === "isr");
+    const weight = ([group]) => group === "" ? 2 : hasIsr(group) && !group.includes("[") ? 0 : 1;
     return [...groups].filter(([, found]) => found.length).sort((a, b) => weight(a) - weight(b)).map(([group, found]) => make("div", { class: "facts" },
       group && !(owner !== null && group === "replica") ? make("span", { class: "group" }, group) : null, found));
   }
