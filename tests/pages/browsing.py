@@ -10,6 +10,7 @@ from typing import Any
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -54,7 +55,7 @@ class Browser:
     def press(self, *keys: str) -> None:
         """Presses keys where the focus is."""
         for key in keys:
-            self.driver.switch_to.active_element.send_keys(getattr(Keys, key, key))
+            ActionChains(self.driver).send_keys(getattr(Keys, key, key)).perform()
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)

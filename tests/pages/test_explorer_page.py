@@ -13,7 +13,7 @@ from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP
 from tests.pages.serving import serving
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,7 @@ def test_choose_undo_redo_and_reload(browser: Browser, kip_101: str) -> None:
     browser.await_text("#where", "state 1 of 3")
     browser.press("ARROW_DOWN", "ARROW_DOWN", "ENTER")  # the second choice, a path of its own
     browser.await_text("#where", "state 2 of 2")
+    assert browser.run("return document.activeElement.matches('#choices .choice:first-child')")
     browser.driver.back()
     browser.await_text("#where", "state 1 of 3")
     browser.one("#restart").click()
@@ -90,6 +91,7 @@ def test_a_disabled_instance_says_what_it_requires_and_the_values(browser: Brows
     browser.open(kip_101)
     browser.await_text("#where", "state 1 of 1")
     browser.one("#disabled summary").click()
+    browser.await_text("#disabled", "leader-write(replica=0)")
     items = {item.text.removeprefix("why? "): item for item in browser.all("#disabled li")}
     # A follower does not become one of itself: there is no such instance, which nothing can enable.
     assert "become-follower(follower=0, leader=0, epoch=0)" not in items

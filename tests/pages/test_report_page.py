@@ -18,7 +18,7 @@ from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP, VALUE
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 
 
@@ -74,6 +74,8 @@ def test_the_verdict_and_the_settings_are_on_the_page(browser: Browser, url: str
     assert [f"{count:,}" for count in result.levels] == browser.run(
         "return [...document.querySelectorAll('#search ~ details td.number:nth-child(2)')].map(x => x.textContent)"
     )
+    hints = browser.run("return [...document.querySelectorAll('svg.plot title')].map(x => x.textContent)")
+    assert [f"states, {i}: {count:,}" for i, count in enumerate(result.levels, 1)] == hints[: len(result.levels)]
 
 
 def test_buttons_keys_and_the_slider_step_through_the_trace(browser: Browser, url: str, trace: Trace) -> None:

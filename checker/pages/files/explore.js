@@ -64,6 +64,7 @@
   function draw() {
     const { story, at: position } = here;
     const states = Drawing.unfold(story);
+    const focused = ["path", "choices"].find((id) => at(id).contains(document.activeElement));
     const list = Drawing.steps(story, story.lanes, (i) => go({ ...here, at: i }));
     at("path").replaceChildren(list.element);
     list.show(position, false);
@@ -81,6 +82,9 @@
     drawChoices();
     drawDisabled();
     drawJudged();
+    // What had the focus is drawn anew; whoever uses keys goes on from the same place.
+    if (focused === "path") list.buttons[position].focus();
+    if (focused === "choices") at("choices").querySelector("button.choice:not(:disabled)")?.focus();
   }
 
   /** Instances by lane, in the order of the lanes. */
