@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -186,6 +187,20 @@ def test_an_invariant_without_its_ghost_is_not_asked(server: Server) -> None:
         about = ask(other, "/api/model")[2]
         assert "set truncation to" in about["unasked"]["epoch-cache-describes-the-log"]
         assert "epoch-cache-describes-the-log" not in state(other)["invariants"]
+
+
+def test_a_recorded_itf_trace_is_a_path_to_the_violation() -> None:
+    folder = ROOT / "counterexamples" / "kip-101"
+    settings = tomllib.loads((folder / "scenario.toml").read_text())["settings"]
+    with serving("kip-101", **settings) as server:
+        content = (folder / "trace.itf.json").read_text()
+        (trace,) = ask(server, "/api/trace", json.dumps({"content": content}))[2]["traces"]
+        assert (len(trace["path"]), trace["at"], trace["refused"]) == (11, 0, None)
+        here = [state(server, *trace["path"], at=at)["invariants"]["weak-isr"] for at in range(12)]
+        assert here == [True] * 11 + [False]
+        why = ask(server, "/api/violated", json.dumps({"path": trace["path"], "invariant": "weak-isr"}))[2]
+        assert why["choice"] == [["leader", "0"], ["member", "1"], ["offset", "0"]]
+        assert ["log[1]", "[]"] in why["reads"]
 
 
 def test_a_damaged_trace_is_one_line(server: Server) -> None:
