@@ -170,6 +170,18 @@ def test_walking_agrees_with_the_search(server: Server) -> None:
         frontier = {f"{path}{n}": (*path, n) for path in found.values() for n in instances(state(server, *path))}
 
 
+def test_what_an_instance_would_change_is_what_it_changes(server: Server) -> None:
+    walked: tuple[int, ...] = ()
+    for _ in range(6):
+        here = state(server, *walked)
+        for choice in here["choices"]:
+            told = state(server, *walked, choice["instance"])["story"]
+            changed = {told["rows"][int(row)]["path"]: text for row, text in told["steps"][-1]["texts"].items()}
+            assert {path: new for path, _, new in choice["changes"]} == changed
+            assert choice["sentence"] == told["steps"][-1]["sentence"]
+        walked = (*walked, instances(here)[-1])
+
+
 def instances(answer: Any) -> list[int]:
     return [choice["instance"] for choice in answer["choices"]]
 
