@@ -15,6 +15,8 @@ from tests.pages.serving import serving
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
 def kip_101() -> Iterator[str]:
@@ -138,6 +140,19 @@ def test_a_trace_is_loaded_followed_to_its_violation_and_left(browser: Browser, 
         browser.press("ARROW_LEFT", "a")
         browser.await_text("#where", f"state {length} of {length}")
         assert browser.complaints() == []
+
+
+def test_a_trace_that_the_model_does_not_allow_is_walked_as_far_as_it_goes(browser: Browser, tmp_path: Path) -> None:
+    data = json.loads((ROOT / "counterexamples" / "kip-101" / "trace.itf.json").read_text())
+    settings = data["#meta"]["isrcheck"]["settings"]
+    data["states"][4]["next_record_id"] = data["states"][8]["next_record_id"]
+    (tmp_path / "wrong.itf.json").write_text(json.dumps(data))
+    with serving("kip-101", **settings) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.one("#file").send_keys(str(tmp_path / "wrong.itf.json"))
+        browser.await_text("#where", "state 1 of 4")
+        assert "wrong.itf.json: state 5 cannot follow: the action leads to another state" in browser.text("#alert")
 
 
 def test_a_file_that_is_no_trace_of_the_model_is_one_clear_line(browser: Browser, kip_101: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
   let about = null;   // what the server says once
   let here = null;    // what it says of the place where we are
   let asked = 0;      // answers to earlier questions are dropped
+  let warning = "";   // what to say on arrival
 
   async function ask(path, question) {
     const answer = await fetch(path, {
@@ -50,7 +51,8 @@
       const answer = await ask("/api/state", place());
       if (number !== asked) return;
       here = answer;
-      say("alert", "");
+      say("alert", warning);
+      warning = "";
       draw();
     } catch (error) {
       if (number !== asked) return;
@@ -221,12 +223,10 @@
       const { traces } = await ask("/api/trace", { content: await file.text() });
       const [first] = traces;
       const others = traces.slice(1).map((each) => each.title);
-      say("alert", first.refused ? `${file.name}: ${first.refused}` : "");
+      warning = first.refused ? `${file.name}: ${first.refused}` : "";
       say("note", `${file.name}: ${first.title}, ${first.length} states. Redo walks along it; any other choice steps off it.`
         + (others.length ? ` The file has also: ${others.join(", ")}.` : ""));
-      const message = first.refused;
       go(first);
-      if (message) window.setTimeout(() => say("alert", `${file.name}: ${message}`), 300);
     } catch (error) {
       say("alert", `${file.name}: ${error.message}`);
     }
