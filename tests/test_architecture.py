@@ -24,6 +24,8 @@ HOMES = {
     "networkx": ("checker/graphs",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
+    "jinja2": ("checker/pages",),
+    "markupsafe": ("checker/pages",),
 }
 
 
@@ -98,7 +100,7 @@ def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
 
 
 def test_help_and_lists_load_no_engine() -> None:
-    heavy = "numba", "llvmlite", "pyspark", "pyarrow", "z3", "numpy", "rich"
+    heavy = "numba", "llvmlite", "pyspark", "pyarrow", "z3", "numpy", "rich", "jinja2"
     code = f"""
 import sys
 from checker.cli import main

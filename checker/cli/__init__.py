@@ -10,8 +10,8 @@ import click
 from checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
-    "models", "check", "simulate", "prove", "verify-proof", "mutate", "replay", "show", "graph", "scenarios", "regress",
-    "sweep", "export", "crosscheck", "analyze", "diff",
+    "models", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph", "scenarios",
+    "regress", "sweep", "export", "crosscheck", "analyze", "diff",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from checker.cli.options import assignment, once
-from checker.cli.output import plot_file, require_apart, require_writable, write_json, write_text
+from checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -26,7 +26,8 @@ def command(
     decode: str | None, master: str, conf: dict[str, str],
 ) -> None:  # fmt: skip
     """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables."""
-    on_stdout = require_apart(json_path, plot)
+    require_different({"--json": json_path, "--plot": plot})
+    on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
     from checker.datasets import summary

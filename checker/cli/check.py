@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from checker.cli.ci import ci_options, mermaid_option
-from checker.cli.delivery import Output, deliver
+from checker.cli.delivery import Output, deliver, html_option
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import failure_of
 from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
@@ -59,6 +59,7 @@ class Question:
 @click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@html_option
 @mermaid_option
 @ci_options
 @click.option(

@@ -13,13 +13,17 @@ import click
 
 from checker.cli.ci import Reports
 from checker.cli.failures import Failure, os_words
-from checker.cli.output import STDOUT, require_writable, write_json
+from checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
 from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.library import LoadedModel
     from checker.reports.layout import Ink
     from checker.results import Result
+
+html_option = click.option(
+    "--html", metavar="FILE", help="Write the report as a page for a browser; - is standard output."
+)
 
 
 @dataclass
@@ -31,6 +35,7 @@ class Output:
 
     json: str | None = None
     itf: str | None = None
+    html: str | None = None
     reports: Reports = field(default_factory=Reports)
     loaded: LoadedModel | None = field(default=None, repr=False)
 
@@ -40,34 +45,31 @@ class Output:
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Output:
         """Takes the options that are its own out of those of a command."""
-        return cls(options.pop("json", None), options.pop("itf", None), Reports.taken(options))
+        return cls(
+            **{name: options.pop(name, None) for name in ("json", "itf", "html")}, reports=Reports.taken(options)
+        )
 
     @property
-    def files(self) -> list[tuple[str, str]]:
-        """The options that name a file, and the file."""
-        given = {"--json": self.json, "--itf": self.itf, **self.reports.files}
-        return [(option, path) for option, path in given.items() if path is not None]
+    def files(self) -> dict[str, str | None]:
+        """The file that each option names."""
+        return {"--json": self.json, "--itf": self.itf, "--html": self.html, **self.reports.files}
 
     def require_apart(self) -> None:
         """Refuses a file that two options name."""
-        seen: dict[str, str] = {}
-        for option, path in self.files:
-            if path in seen:
-                raise click.UsageError(f"{seen[path]} and {option} name the same file")
-            seen[path] = option
+        require_different(self.files)
 
     def require_writable(self) -> None:
-        for _, path in self.files:
+        for path in self.files.values():
             require_writable(path)
 
     @property
     def to_stdout(self) -> bool:
-        return any(path == STDOUT for _, path in self.files)
+        return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
         """Writes all but the JSON, then the JSON, which says what could not be written; the last failure."""
         failure = None
-        for write in (self._write_itf, self._write_reports):
+        for write in (self._write_itf, self._write_page, self._write_reports):
             try:
                 write(result)
             except Failure as unwritten:
@@ -96,6 +98,17 @@ class Output:
             click.echo(f"isrcheck: there is no counterexample; {self.itf} is not written", err=True)
         else:
             write_json(self.itf, data)
+
+    def _write_page(self, result: Result) -> None:
+        if self.html is None:
+            return
+        from checker.library import blaming
+        from checker.pages.report import report_page
+
+        assert self.loaded is not None
+        with blaming(self.loaded.origin):
+            text = report_page(result, self.loaded)
+        write_text(self.html, text)
 
     def _write_reports(self, result: Result) -> None:
         self.reports.write(result, self.loaded)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.cli.options import assignment, once
-from checker.cli.output import plot_file, require_apart, require_writable, write_json, write_text
+from checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def command(
 
     Exit codes: 0 there are none, 10 there are some.
     """
-    on_stdout = require_apart(json_path, plot)
+    require_different({"--json": json_path, "--plot": plot})
+    on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
     from checker.datasets.common import common

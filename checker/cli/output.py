@@ -43,11 +43,14 @@ def plot_file(text: str) -> str:
     return text
 
 
-def require_apart(json_path: str | None, plot: str | None) -> bool:
-    """Whether one of two outputs is standard output; UsageError where both are the same place."""
-    if json_path is not None and json_path == plot:
-        raise click.UsageError("--json and --plot name the same file")
-    return STDOUT in (json_path, plot)
+def require_different(paths: dict[str, str | None]) -> None:
+    """Raises a usage error if two options name the same file."""
+    named: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is not None and path in named:
+            raise click.UsageError(f"{named[path]} and {option} name the same file")
+        if path is not None:
+            named[path] = option
 
 
 def write_json(path: str, data: Any) -> None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
 from checker.cli.ci import Reports, ci_options
-from checker.cli.delivery import Output
+from checker.cli.delivery import Output, html_option
 from checker.cli.failures import Failure, failure_of
 from checker.cli.options import seconds_of
-from checker.cli.output import write_json
+from checker.cli.output import write_json, write_text
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
     from checker.exploration import Limits
+    from checker.pages.overview import Shown
     from checker.scenarios.derived import Derived
     from checker.scenarios.scenario import Scenario
+
+    Answer: TypeAlias = Derived | tuple[str, int]
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """Which exit code wins: that of scenarios that could not run before that of a difference."""
@@ -42,6 +45,9 @@ class Regression:
     unmet: list[str] = field(default_factory=list)
     rewritten: list[str] = field(default_factory=list)
     reason: str | None = None
+    scenario: Scenario | None = None
+    story: dict[str, Any] | None = None
+    """What a page tells of it."""
 
     @property
     def status(self) -> str:
@@ -58,6 +64,7 @@ class Regression:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
 @click.option("--json", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@html_option
 @ci_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a scenario up after so many states.")
@@ -83,8 +90,8 @@ def command(
     outcomes: list[Regression] = []
     failure: Failure | None = None
     try:
-        limits = Limits(max_states, max_seconds)
-        for outcome in _regressions(folders(paths), limits, workers or _cores(), update):
+        derive = partial(_derived, limits=Limits(max_states, max_seconds), told=output.html is not None)
+        for outcome in _regressions(folders(paths), derive, workers or _cores(), update):
             outcomes.append(outcome)
             click.echo("\n".join(_text(outcome)), err=output.to_stdout)
             if outcome.code == Exit.INTERRUPTED:
@@ -96,6 +103,9 @@ def command(
             raise
     code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
     _write_reports(output.reports, outcomes, code, failure)
+    if output.html is not None and outcomes:
+        failure = _write_page(output.html, outcomes) or failure
+        code = code if failure is None else failure.code
     if output.json is not None:
         reason, scenarios = failure and failure.message, [outcome.to_json() for outcome in outcomes]
         write_json(output.json, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
@@ -105,13 +115,15 @@ def command(
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def _regressions(found: list[tuple[Path, Path]], limits: Limits, workers: int, update: bool) -> Iterator[Regression]:
+def _regressions(
+    found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
+) -> Iterator[Regression]:
     """The outcomes in the order of the folders; what cannot run does not keep the others from running."""
     from checker.scenarios.pool import in_order
 
     readable = [_read(pair) for pair in found]
     scenarios = [each for each in readable if not isinstance(each, Regression)]
-    answers = in_order(partial(_derived, limits=limits), scenarios, workers, _killed)
+    answers = in_order(derive, scenarios, workers, _killed)
     for each in readable:
         yield each if isinstance(each, Regression) else _judged(each, next(answers), update)
 
@@ -125,12 +137,12 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
         return _not_run(Regression(name_of(pair[0]), str(pair[0])), *_blame(error))
 
 
-def _derived(scenario: Scenario, limits: Limits) -> Derived | tuple[str, int]:
+def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
     """What a scenario gives, or why it could not run, with an exit code; in a process of its own, so all of it data."""
     from checker.scenarios.derived import derive
 
     try:
-        return derive(scenario, limits)
+        return derive(scenario, limits, told)
     except (Exception, SystemExit) as error:
         return _blame(error)
 
@@ -154,10 +166,11 @@ def _cores() -> int:
 # --- judging --------------------------------------------------------------------------------------------------------
 
 
-def _judged(scenario: Scenario, answer: Derived | tuple[str, int], update: bool) -> Regression:
-    outcome = Regression(scenario.name, str(scenario.folder))
+def _judged(scenario: Scenario, answer: Answer, update: bool) -> Regression:
+    outcome = Regression(scenario.name, str(scenario.folder), scenario=scenario)
     if isinstance(answer, tuple):
         return _not_run(outcome, *answer)
+    outcome.story = answer.story
     if answer.unfinished is not None:
         return _not_run(outcome, *answer.unfinished)
     try:
@@ -241,3 +254,29 @@ def _total(outcomes: list[Regression]) -> str:
 
     counted = [(status, sum(o.status == status for o in outcomes)) for status in sorted({o.status for o in outcomes})]
     return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"
+
+
+def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
+    """Writes the overview; what went wrong, if it did."""
+    from checker.pages.overview import overview_page
+
+    try:
+        write_text(path, overview_page(_total(outcomes), [_shown(outcome) for outcome in outcomes]))
+    except Failure as failure:
+        return failure
+    return None
+
+
+def _shown(outcome: Regression) -> Shown:
+    from checker.pages.overview import Shown
+
+    return Shown(
+        name=outcome.name,
+        folder=outcome.folder,
+        status=outcome.status,
+        found=outcome.reason or "" if outcome.summary is None else _verdict(outcome.summary),
+        verdict="" if outcome.summary is None else outcome.summary["verdict"],
+        lines=[*outcome.unmet, *outcome.drift],
+        scenario=outcome.scenario,
+        story=outcome.story,
+    )

@@ -13,6 +13,7 @@ from checker.cli.output import STDOUT, require_writable, write_json
 from checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
+    from checker.engines.interpreter import Interpreter
     from checker.library import LoadedModel
     from checker.traces.files import TraceFile
     from checker.traces.verdicts import Replayed
@@ -53,7 +54,7 @@ def command(
     failure: Failure | None = None
     try:
         require_writable(json_path)
-        replayed = replayed_file(file, spec, settings, invariant, about)
+        _, replayed = replayed_file(file, spec, settings, invariant, about)
         code = _exit_code(replayed, expect_violation)
         about["traces"] = [each.to_json() for each in replayed]
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -86,8 +87,8 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 def replayed_file(
     file: str, spec: str | None, texts: dict[str, str], invariant: str | None, about: dict[str, Any]
-) -> list[Replayed]:
-    """The traces of a file, walked again; `about` is told of what they are."""
+) -> tuple[Interpreter, list[Replayed]]:
+    """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from checker.engines.interpreter import Interpreter
     from checker.library import blaming
     from checker.traces.files import DamagedFile, read
@@ -101,7 +102,7 @@ def replayed_file(
             model = _instance(loaded, trace_file, texts)
             about["settings"] = dict(model.settings)
             interpreter = Interpreter(model, loaded.invariants)
-            return [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
+            return interpreter, [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from checker.cli.options import settings_option
+from checker.cli.output import STDOUT, require_writable, write_text
 from checker.cli.replay import replayed_file, shown
 from checker.results import Exit
 
@@ -17,13 +18,21 @@ from checker.results import Exit
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Show just the trace of this invariant.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
-def command(file: str, spec: str | None, settings: dict[str, str], invariant: str | None, plain: bool) -> None:
+@click.option("--html", metavar="FILE", help="Write the traces as a page for a browser; - is standard output.")
+def command(
+    file: str, spec: str | None, settings: dict[str, str], invariant: str | None, plain: bool, html: str | None
+) -> None:
     """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words; nothing is searched.
 
     Exit codes: 0 shown, 10 the model does not allow a trace.
     """
     about: dict[str, Any] = {}
-    replayed = replayed_file(file, spec, settings, invariant, about)
-    click.echo("\n".join(shown(replayed, plain, quiet=False)))
+    require_writable(html)
+    interpreter, replayed = replayed_file(file, spec, settings, invariant, about)
+    click.echo("\n".join(shown(replayed, plain, quiet=False)), err=html == STDOUT)
+    if html is not None:
+        from checker.pages.shown import shown_page
+
+        write_text(html, shown_page(file, about["model"], interpreter, replayed))
     valid = all(each.outcome.valid for each in replayed)
     raise click.exceptions.Exit(Exit.HOLDS if valid else Exit.DIFFERENCE)

@@ -26,11 +26,16 @@ class Panel:
     series: Mapping[str, Sequence[int]]
 
 
-def svg(panels: Sequence[Panel]) -> str:
-    """The panels below each other, as a whole SVG file."""
+def svg(panels: Sequence[Panel], on_a_page: bool = False) -> str:
+    """The panels below each other, as a whole SVG file, or as a part of a page, which says how wide it is."""
     height = HEIGHT * max(len(panels), 1)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif">']
-    parts.append(f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>')
+    name = 'xmlns="http://www.w3.org/2000/svg"'
+    if on_a_page:
+        titles = escape("; ".join(panel.title for panel in panels), {'"': "&quot;"})
+        parts = [f'<svg {name} class="plot" role="img" aria-label="{titles}" viewBox="0 0 {WIDTH} {height}">']
+    else:
+        parts = [f'<svg {name} width="{WIDTH}" height="{height}" font-family="sans-serif">']
+        parts.append(f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>')
     for i, panel in enumerate(panels):
         parts += [f'<g transform="translate(0 {i * HEIGHT})">', *_panel(panel), "</g>"]
     return "\n".join([*parts, "</svg>", ""])

@@ -22,7 +22,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
         _actions(result, sampling, ink),
         _goals(sampling, ink),
         _cost(result, sampling, ink),
-        *counterexamples(result, ink),
+        *counterexamples(result, ink, plain=False),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 

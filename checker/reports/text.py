@@ -47,12 +47,12 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
 def _violations(result: Result) -> str:
     return ", ".join(
         f"{name} in {plural(finding.trace.length, 'state')}" + ("" if finding.canonical else " (not canonical)")
-        for name, finding in _violated(result)
+        for name, finding in violated(result)
         if finding.trace is not None
     )
 
 
-def _violated(result: Result) -> list[tuple[str, Finding]]:
+def violated(result: Result) -> list[tuple[str, Finding]]:
     """What is violated, shortest trace first."""
     found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
     return sorted(
@@ -88,11 +88,15 @@ def _vacuously(result: Result) -> str:
 
 
 def _uncovered(result: Result, ink: Ink) -> list[str]:
+    lines = uncovered(result)
+    return [ink("head", "Not covered"), *columns([line] for line in lines)] if lines else []
+
+
+def uncovered(result: Result) -> list[str]:
     """What an unfinished search has not looked at."""
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
-        lines = [*reason, f"nothing is known beyond depth {result.depth}"]
-        return [ink("head", "Not covered"), *columns([line] for line in lines)]
+        return [*reason, f"nothing is known beyond depth {result.depth}"]
     if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
         return []
     lines = [
@@ -104,7 +108,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
     lines += _forecast(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
-    return [ink("head", "Not covered"), *columns([line] for line in lines)]
+    return lines
 
 
 def _forecast(result: Result) -> list[str]:
@@ -133,13 +137,14 @@ def _settings(result: Result, ink: Ink) -> list[str]:
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:
-    rows = [(name, _finding(finding, result)) for name, finding in result.findings.items()]
+    rows = [(name, finding_text(finding, result)) for name, finding in result.findings.items()]
     if result.deadlock is not None:
-        rows.append(("no deadlock", _finding(result.deadlock, result)))
+        rows.append(("no deadlock", finding_text(result.deadlock, result)))
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
-def _finding(finding: Finding, result: Result) -> str:
+def finding_text(finding: Finding, result: Result) -> str:
+    """What became of an invariant, in a few words."""
     if finding.verdict == "violated" and finding.trace is not None:
         otherwise = ", found in an unfinished level" if result.counted else ", perhaps not the least of that length"
         exact = "" if finding.canonical else otherwise
@@ -188,15 +193,20 @@ def _actions(result: Result, ink: Ink) -> list[str]:
 
 
 def _vacuity(result: Result, ink: Ink) -> list[str]:
+    return [ink("head", "Vacuity"), *columns([line] for line in vacuity(result))]
+
+
+def vacuity(result: Result) -> list[str]:
+    """Actions that never fired and goals never reached, which a verdict may owe itself to."""
     if not result.counted:
-        return [ink("head", "Vacuity"), *columns([["not known: another engine says which actions fire"]])]
+        return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""
     lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
     lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
     fired = "every action fired" + (", every goal was reached" if result.goals else "")
     absent = result.actions_without_instance
     off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
-    return [ink("head", "Vacuity"), *columns([line] for line in [*(lines or [fired]), *off])]
+    return [*(lines or [fired]), *off]
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:
@@ -218,7 +228,7 @@ def _each(result: Result) -> str:
 def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
     """Each trace once, shortest first, with everything that is false at its end."""
     by_trace: list[list[tuple[str, Finding]]] = []
-    for name, finding in _violated(result):
+    for name, finding in violated(result):
         same = [group for group in by_trace if group[0][1].trace == finding.trace]
         if same:
             same[0].append((name, finding))

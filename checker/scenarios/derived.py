@@ -27,16 +27,18 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 class Derived:
     """The summary of a check, and the files by name with what stands in them (traces only of a violation).
 
-    `unfinished` says why a search did not come to its end, with the exit code of that.
+    `unfinished` says why a search did not come to its end, with the exit code of that. `story` is the shortest trace as
+    data of a page, where it is asked for.
     """
 
     summary: dict[str, Any]
     files: dict[str, str]
     unfinished: tuple[str, int] | None
+    story: dict[str, Any] | None = None
 
 
-def derive(scenario: Scenario, limits: Limits = Limits()) -> Derived:
-    """Checks a scenario; raises what `checker.check` raises."""
+def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
+    """Checks a scenario, and tells its trace for a page if asked to; raises what `checker.check` raises."""
     from checker.checking import check
 
     specification = scenario.specification()
@@ -50,14 +52,24 @@ def derive(scenario: Scenario, limits: Limits = Limits()) -> Derived:
             limits=limits,
             workers=1,  # scenarios run side by side
         )
+        story = _story(specification, result) if told else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
-    return Derived(data, files_of(result), unfinished)
+    return Derived(data, files_of(result), unfinished, story)
 
 
 def files_of(result: Result) -> dict[str, str]:
     """The files of a scenario with this result, whichever engine has found it: name -> what stands in it."""
     return {COUNTS: as_text(summary(result)), **_traces(result)}
+
+
+def _story(specification: str, result: Result) -> dict[str, Any] | None:
+    """The shortest trace, that of the files, as data of a page."""
+    from checker.library import load_model_class
+    from checker.pages.findings import told_traces
+
+    model = load_model_class(specification).cls(**result.settings)
+    return next(iter(told_traces(result, model).values()), None)
 
 
 def summary(result: Result) -> dict[str, Any]:

@@ -70,6 +70,11 @@ def read(path: Path) -> TraceFile:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise DamagedFile(f"it is larger than {LARGEST_FILE // 2**20} MiB")
+    return recognised(content)
+
+
+def recognised(content: bytes) -> TraceFile:
+    """The traces of a file with this content; `DamagedFile` where it has none."""
     data = parsed(content)
     if isinstance(data, dict) and "states" in data and "vars" in data:
         return _itf_file(data)

@@ -32,6 +32,16 @@ class Unmet:
     values: tuple[tuple[str, str], ...]
 
 
+def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
+    """Whether there is such an instance of an action, enabled or not: it requires or assigns something."""
+    s = ConcreteState(model, state, writable=True)
+    try:
+        method(model, s, *arguments)
+    except Disabled:
+        return True
+    return s._acts
+
+
 def unmet_requirement(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Unmet | None:
     """The first requirement of a disabled instance that is false in a state; None where it requires nothing false."""
     s, notes = ConcreteState(model, state, writable=True), _Notes()

@@ -1,0 +1,258 @@
+"""What a person asks of a model while walking it, answered as JSON data by the reference semantics.
+
+A *path* is the number of an initial state and the numbers of action instances. Nothing is kept between questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checker.engines.interpreter import Interpreter
+from checker.library import LoadedModel
+from checker.pages.findings import instance_data
+from checker.pages.stories import lanes, partners, sentence, story
+from checker.reports.layout import plural
+from checker.reports.values import differences, label_text
+from checker.results import Instance, Step, Trace
+from checker.traces.files import DamagedFile, Recording, decoded, recognised
+from checker.traces.narration import Lane, lane_of
+from checker.traces.refusals import is_instance, unmet_requirement
+from checker.traces.replay import replay
+from model.language.concrete import explain, holds, initial_states
+from model.language.errors import EvaluationError, ModelError
+from model.language.model import Model, as_parameter
+from model.language.plain import State
+from model.language.tracing import sentence_of
+
+LONGEST_PATH: Final = 500
+RETURNS: Final = "the action returns before it requires or assigns anything: there is no such instance"
+
+
+class Unanswerable(Exception):
+    """A question that has no answer: why, in one line."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """An initial state, the instances taken from there, and after how many of them somebody stands."""
+
+    initial: int
+    steps: tuple[int, ...]
+    at: int
+
+    @staticmethod
+    def of(data: Any) -> Path:
+        """The path of a question; `Unanswerable` for anything else."""
+        initial, steps = data.get("initial", 0), data.get("path", [])
+        if not isinstance(steps, list) or not all(_is_number(x) for x in (initial, *steps)):
+            raise Unanswerable("a path is the number of an initial state and a list of numbers of instances")
+        if len(steps) > LONGEST_PATH:
+            raise Unanswerable(f"the path has {len(steps)} steps; at most {LONGEST_PATH} can be walked")
+        at = data.get("at", len(steps))
+        if not _is_number(at) or at > len(steps):
+            raise Unanswerable(f"the path has {plural(len(steps), 'step')}: nobody stands after {at!r} of them")
+        return Path(initial, tuple(steps), at)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"initial": self.initial, "path": list(self.steps), "at": self.at}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+class Walking:
+    """A model at its settings, and the questions about it."""
+
+    def __init__(self, loaded: LoadedModel, model: Model) -> None:
+        self.loaded, self.model = loaded, model
+        self.initial = initial_states(model)
+        if not self.initial:
+            raise ModelError(f"model {loaded.name} has no initial state at these settings; choose other settings")
+        self.unasked = dict(self._unasked())
+        asked = {name: f for name, f in loaded.invariants.items() if name not in self.unasked}
+        self.interpreter = Interpreter(model, asked)
+        self.numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
+        self.there = [number for number in self.numbers.values() if self._is_there(number)]
+
+    def _is_there(self, number: int) -> bool:
+        return is_instance(self.model, self.initial[0], *self._call(number))
+
+    def _call(self, number: int) -> tuple[Callable[..., Any], list[Any]]:
+        """The method of an instance, and what it is called with."""
+        label = self.interpreter.labels[number]
+        arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
+        return self.model.actions()[label.action], arguments
+
+    def _unasked(self) -> Iterator[tuple[str, str]]:
+        """Invariants that the settings leave without what they speak of, and why."""
+        for name, predicate in self.loaded.invariants.items():
+            try:
+                holds(self.model, self.initial[0], predicate)
+            except EvaluationError:
+                pass
+            except ModelError as error:
+                yield name, str(error)
+
+    def about(self) -> dict[str, Any]:
+        """What does not change while walking."""
+        default = self.loaded.chosen(None)
+        of_class = type(self.model)
+        return {
+            "model": self.loaded.name,
+            "sentence": sentence_of(of_class),
+            "settings": self.model.settings,
+            "initial": len(self.initial),
+            "lanes": lanes(self.model, map(self._lane, range(len(self.interpreter.labels)))),
+            "longest": LONGEST_PATH,
+            "actions": {name: self._action(method) for name, method in self.model.actions().items()},
+            "instances": [
+                {"action": label.action, "text": label_text(label), "lane": self._lane(number).name}
+                for number, label in enumerate(self.interpreter.labels)
+            ],
+            "invariants": {
+                name: {"sentence": sentence_of(method), "default": name in default}
+                for name, method in self.interpreter.invariants.items()
+            },
+            "unasked": self.unasked,
+            "goals": {name: sentence_of(method) for name, method in self.interpreter.goals.items()},
+            "bounds": {name: self.model.declared_settings()[name].meaning for name in self.interpreter.bounds},
+            "constraints": {name: sentence_of(method) for name, method in self.interpreter.constraints.items()},
+        }
+
+    def _lane(self, number: int) -> Lane:
+        return lane_of(self.model, self.interpreter.labels[number], self.interpreter.actors[number])
+
+    @staticmethod
+    def _action(method: Any) -> dict[str, Any]:
+        return {"sentence": sentence_of(method), "perturbation": method.__action__.perturbation}
+
+    # --- where somebody stands --------------------------------------------------------------------------------------
+
+    def state(self, path: Path) -> dict[str, Any]:
+        """The story of the path, what may happen next with what it would change, and what is true here."""
+        trace = self._walked(path)
+        here = trace.steps[path.at].state
+        judged = self.interpreter.judged(here, self.interpreter.invariants)
+        choices = [self._choice(here, judged, number, after) for number, after in self.interpreter.steps(here)]
+        possible = {choice["instance"] for choice in choices}
+        return {
+            **path.to_json(),
+            "story": story(self.model, trace),
+            "choices": choices,
+            "disabled": [number for number in self.there if number not in possible],
+            "invariants": judged,
+            "goals": self.interpreter.judged(here, self.interpreter.goals),
+            "bounds": self.interpreter.judged(here, self.interpreter.bounds),
+            "constraints": self.interpreter.judged(here, self.interpreter.constraints),
+        }
+
+    def _walked(self, path: Path) -> Trace:
+        if path.initial >= len(self.initial):
+            there = plural(len(self.initial), "initial state")
+            raise Unanswerable(f"there is no initial state {path.initial}; the model has {there}, counted from 0")
+        steps = [Step(None, None, self.initial[path.initial])]
+        for number in path.steps:
+            steps.append(self._taken(steps[-1].state, number, len(steps)))
+        return Trace(tuple(self.model.domains.items()), tuple(steps))
+
+    def _taken(self, state: State, number: int, position: int) -> Step:
+        self._require_instance(number)
+        label = self.interpreter.labels[number]
+        try:
+            after = self.interpreter.step(state, number)
+        except EvaluationError as error:
+            raise Unanswerable(f"step {position}: {label_text(label)} has no meaning there: {error}") from None
+        if after is None:
+            raise Unanswerable(f"step {position}: {label_text(label)} is not possible there")
+        return Step(label, self.interpreter.actors[number], after)
+
+    def _require_instance(self, number: int) -> None:
+        if number >= len(self.interpreter.labels):
+            there = len(self.interpreter.labels)
+            raise Unanswerable(f"there is no instance {number}; the model has {there}, counted from 0")
+
+    def _choice(
+        self, here: State, judged: dict[str, bool | None], number: int, after: State | EvaluationError
+    ) -> dict[str, Any]:
+        label, actor = self.interpreter.labels[number], self.interpreter.actors[number]
+        about = {"instance": number, "partners": partners(self.model, label, actor)}
+        if isinstance(after, EvaluationError):
+            return {**about, "error": f"it has no meaning here: {after}", "sentence": "", "changes": [], "breaks": []}
+        return {
+            **about,
+            "error": None,
+            "sentence": sentence(self.model, label, here, after),
+            "changes": [list(row) for row in differences(list(self.model.domains.items()), here, after)],
+            "breaks": self._broken(judged, after),
+        }
+
+    def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
+        """Invariants that become false."""
+        asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
+        return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
+
+    # --- why --------------------------------------------------------------------------------------------------------
+
+    def disabled(self, path: Path, number: Any) -> dict[str, Any]:
+        """Why an instance cannot happen at the end of a path: the requirement that is false, and what it reads."""
+        if not _is_number(number):
+            raise Unanswerable("name an instance by its number")
+        self._require_instance(number)
+        here, label = self._walked(path).steps[path.at].state, self.interpreter.labels[number]
+        about = {"instance": number, "text": label_text(label), "where": None, "values": []}
+        try:
+            if self.interpreter.step(here, number) is not None:
+                return {**about, "condition": None, "reason": "it is possible here"}
+            unmet = unmet_requirement(self.model, here, *self._call(number))
+        except EvaluationError as error:
+            return {**about, "condition": None, "reason": f"it has no meaning here: {error}"}
+        if unmet is None:
+            return {**about, "condition": None, "reason": RETURNS}
+        return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
+
+    def violated(self, path: Path, name: Any) -> dict[str, Any]:
+        """Why an invariant is false at the end of a path: the choice that falsifies it, and what it reads."""
+        if not isinstance(name, str) or name not in self.interpreter.invariants:
+            raise Unanswerable("name an invariant of the model")
+        trace, predicate = self._walked(path), self.interpreter.invariants[name]
+        here = trace.steps[path.at].state
+        try:
+            if holds(self.model, here, predicate).value:
+                return {"name": name, "reason": "it is true here", "choice": [], "reads": []}
+        except EvaluationError as error:
+            return {"name": name, "reason": f"it has no meaning here: {error}", "choice": [], "reads": []}
+        why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
+        return {"name": name, "reason": "", **why}
+
+    # --- traces -----------------------------------------------------------------------------------------------------
+
+    def loaded_traces(self, content: str) -> dict[str, Any]:
+        """The paths of the traces in a file, as far as the model allows each."""
+        file = recognised(content.encode(errors="surrogatepass"))
+        if file.model is not None and file.model != self.loaded.name:
+            raise Unanswerable(f"the file is of model {file.model!r}, and this is {self.loaded.name}")
+        differing = {n: v for n, v in (file.settings or {}).items() if self.model.settings.get(n, v) != v}
+        if differing:
+            options = " ".join(f"-s {n}={str(v).lower() if isinstance(v, bool) else v}" for n, v in differing.items())
+            raise Unanswerable(f"the file is of other settings; start the explorer with {options}")
+        if not file.recordings:
+            raise DamagedFile("it has no trace: nothing was violated")
+        return {"traces": [self._loaded(each) for each in file.recordings]}
+
+    def _loaded(self, recording: Recording) -> dict[str, Any]:
+        trace = decoded(self.interpreter, recording)
+        if trace.length > LONGEST_PATH + 1:
+            raise Unanswerable(f"the trace has {trace.length} states; at most {LONGEST_PATH + 1} can be walked")
+        outcome = replay(self.interpreter, trace)
+        about = {"title": recording.title, "length": trace.length}
+        if trace.steps[0].state not in self.initial:
+            raise Unanswerable(f"{recording.title}: its first state is not an initial state of the model")
+        allowed = trace.length if outcome.refusal is None else outcome.refusal.state - 1
+        labels = [step.label for step in outcome.trace.steps[1:allowed]]
+        steps = tuple(self.numbers[label] for label in labels if label is not None)
+        path = Path(self.initial.index(trace.steps[0].state), steps, 0)
+        refused = None if outcome.refusal is None else f"state {allowed + 1} cannot follow: {outcome.refusal.what}"
+        return {**about, **path.to_json(), "refused": refused}

@@ -1,0 +1,1 @@
+"""Pages for a browser: what a check found, and what a trace tells, as data and as HTML."""

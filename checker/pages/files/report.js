@@ -1,0 +1,141 @@
+"use strict";
+// Steps through the traces of a report. The address says where: #step=7, #trace=2&step=7, #scenario=kip-101&step=3.
+
+(() => {
+  const { make } = Drawing;
+  const stories = JSON.parse(document.getElementById("data").textContent);
+  const viewers = new Map();
+  const MOST_PRINTED = 400;
+  let active = null;
+
+  function viewer(section) {
+    const name = section.dataset.trace;
+    const story = stories[name];
+    const states = Drawing.unfold(story);
+    const last = story.steps.length - 1;
+    let at = 0;
+    const slider = make("input", { type: "range", min: 1, max: last + 1, "aria-label": "Step", oninput: () => show(Number(slider.value) - 1) });
+    const output = make("output", { "aria-live": "off" });
+    const button = (label, text, to) => make("button", { type: "button", "aria-label": label, title: label, onclick: () => show(to()) }, text);
+    const first = button("First step", "«", () => 0);
+    const back = button("Step back", "‹", () => at - 1);
+    const forth = button("Step forward", "›", () => at + 1);
+    const end = button("Last step", "»", () => last);
+    const controls = make("div", { class: "controls", role: "group", "aria-label": "Move through the trace" },
+      first, back, slider, forth, end, output);
+    const list = Drawing.steps(story, story.lanes, (i) => show(i, { focus: true }));
+    const sentence = make("p", { class: "sentence", "aria-live": "polite" });
+    const state = make("div");
+    const now = make("div", { class: "now", role: "region", "aria-label": "The state after the step" }, sentence, state);
+    const body = make("div", { class: "viewer" }, list.element, now);
+    const print = make("div", { class: "print" });
+    section.querySelector(".plain").replaceWith(controls, body, print);
+
+    function moment(i) {
+      return [
+        i === last ? (story.falsified || []).map((each) => make("p", { class: "bad" }, `✗ ${each.name} is false here.`)) : null,
+        Drawing.cards(story, states, i),
+        i === last ? falsified(story) : null,
+        Drawing.changes(story, states, i),
+      ].flat().filter(Boolean);
+    }
+
+    function show(to, { focus = false, visibly = true } = {}) {
+      at = Math.min(Math.max(to, 0), last);
+      active = self;
+      slider.value = at + 1;
+      slider.setAttribute("aria-valuetext", `step ${at + 1} of ${last + 1}: ${story.steps[at].action}`);
+      output.textContent = `step ${at + 1} of ${last + 1}`;
+      first.disabled = back.disabled = at === 0;
+      forth.disabled = end.disabled = at === last;
+      const open = state.querySelector("details.whole")?.open ?? false;
+      sentence.textContent = story.steps[at].sentence;
+      state.replaceChildren(...moment(at), Drawing.whole(story, states, at, open));
+      list.show(at, visibly);
+      if (focus) list.buttons[at].focus();
+      if (visibly) history.replaceState(null, "", fragment(section, name, at));
+    }
+
+    function printed() {
+      const shown = story.steps.slice(0, MOST_PRINTED).map((step, i) => make("section", { class: "moment" },
+        make("h3", {}, `${i + 1}  ${step.action}`), make("p", { class: "sentence" }, step.sentence), moment(i)));
+      print.replaceChildren(...shown);
+    }
+
+    const self = { section, show, printed, unprinted: () => print.replaceChildren(), at: () => at, last };
+    return self;
+  }
+
+  function falsified(story) {
+    return (story.falsified || []).map((each) => make("div", { class: "why" },
+      make("h3", {}, `${each.name} is false here`), make("p", {}, each.sentence),
+      each.choice.length ? make("p", {}, `For ${each.choice.map(([name, value]) => `${name} ${value}`).join(", ")}, where`) : null,
+      make("table", {}, make("tbody", {}, each.reads.map(([path, value]) => make("tr", {},
+        make("th", { scope: "row", class: "path" }, path), make("td", { class: "path" }, value))))),
+      each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`))));
+  }
+
+  function fragment(section, name, at) {
+    const kind = section.closest("details.scenario") ? "scenario" : "trace";
+    const which = kind === "trace" && Object.keys(stories).length === 1 ? "" : `${kind}=${encodeURIComponent(name)}&`;
+    return `#${which}step=${at + 1}`;
+  }
+
+  function viewerOf(name) {
+    const section = [...document.querySelectorAll("[data-trace]")].find((each) => each.dataset.trace === name);
+    if (!section) return null;
+    if (!viewers.has(name)) {
+      viewers.set(name, viewer(section));
+      viewers.get(name).show(0, { visibly: false });
+    }
+    return viewers.get(name);
+  }
+
+  /** Goes where the address says; anything else in it is a place on the page, as ever. */
+  function jump() {
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    const name = wanted.get("scenario") || wanted.get("trace") || (wanted.has("step") ? Object.keys(stories)[0] : null);
+    if (name === null) return;
+    const folder = [...document.querySelectorAll("details.scenario")].find((each) => each.dataset.name === name);
+    if (folder) folder.open = true;
+    const found = viewerOf(name);
+    if (found) found.show(Number(wanted.get("step")) - 1 || 0, { visibly: false });
+    (folder || (found && found.section))?.scrollIntoView({ block: "start" });
+  }
+
+  function pressed(event) {
+    if (!active || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.matches("input:not([type=range]), textarea, select, summary")) return;
+    const last = active.last;
+    const to = {
+      ArrowRight: active.at() + 1, ArrowDown: active.at() + 1, j: active.at() + 1,
+      ArrowLeft: active.at() - 1, ArrowUp: active.at() - 1, k: active.at() - 1, Home: 0, End: last,
+    }[event.key];
+    const onSteps = event.target.matches(".step");
+    if (to === undefined || (/^Arrow(Up|Down)$/.test(event.key) && !onSteps)) return;
+    event.preventDefault();
+    active.show(to, { focus: onSteps });
+  }
+
+  function filter(field) {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of document.querySelectorAll("[data-words]")) {
+      row.hidden = !words.every((word) => row.dataset.words.includes(word));
+    }
+  }
+
+  for (const section of document.querySelectorAll("section[data-trace]")) {
+    if (!section.closest("details:not([open])")) viewerOf(section.dataset.trace);
+  }
+  for (const folder of document.querySelectorAll("details.scenario")) {
+    folder.addEventListener("toggle", () => { if (folder.open && stories[folder.dataset.name]) viewerOf(folder.dataset.name); });
+  }
+  active = viewers.values().next().value || null;
+  const field = document.getElementById("filter");
+  if (field) field.addEventListener("input", () => filter(field));
+  document.addEventListener("keydown", pressed);
+  window.addEventListener("hashchange", jump);
+  window.addEventListener("beforeprint", () => viewers.forEach((each) => each.printed()));
+  window.addEventListener("afterprint", () => viewers.forEach((each) => each.unprinted()));
+  jump();
+})();

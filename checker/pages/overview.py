@@ -1,0 +1,53 @@
+"""An overview of scenarios as a page: how each came out, its story, and its trace to step through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from checker.pages.page import page
+from checker.scenarios.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A scenario on the page: what became of it in words (`status`, `found`), and what is not as it should be.
+
+    `scenario` is None where it cannot be read; `verdict` is empty where it could not run.
+    """
+
+    name: str
+    folder: str
+    status: str
+    found: str
+    verdict: str
+    lines: list[str]
+    scenario: Scenario | None
+    story: dict[str, Any] | None
+
+    def to_page(self) -> dict[str, Any]:
+        """What the template reads."""
+        scenario = self.scenario
+        about: dict[str, Any] = {"model": "", "title": "", "story": "", "note": "", "source": (), "controls": ()}
+        if scenario is not None:
+            about = {name: getattr(scenario, name) or nothing for name, nothing in about.items()}
+        words = " ".join([self.name, self.status, self.found, about["model"], about["title"]]).lower()
+        return {
+            **about,
+            "name": self.name,
+            "status": self.status,
+            "verdict": self.verdict,
+            "found": self.found,
+            "lines": self.lines,
+            "words": words,
+            "command": f"isrcheck check --scenario {self.folder}",
+        }
+
+
+def overview_page(total: str, shown: list[Shown]) -> str:
+    """The page; two scenarios of one name in different folders share a trace, that of the first."""
+    stories: dict[str, Any] = {}
+    for each in shown:
+        if each.story is not None:
+            stories.setdefault(each.name, each.story)
+    return page("overview.html", stories, total=total, scenarios=[each.to_page() for each in shown], stories=stories)

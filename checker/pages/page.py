@@ -1,0 +1,69 @@
+"""A page in one file: a template, its style, scripts and data, and a policy that lets the browser run nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from checker.pages.assets import FOLDER, asset
+
+SCRIPTS: Final = ("drawing.js", "report.js")
+UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""What could end a script or begin a comment within one, and how a string of JSON may say it instead."""
+
+
+def page(template: str, data: Any, **values: Any) -> str:
+    """The text of a page; every value is escaped, and `data` is what its script reads."""
+    style, scripts = asset("page.css"), [asset(name) for name in SCRIPTS]
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            **values,
+            policy=_policy(style, scripts),
+            style=Markup(style),
+            scripts=[Markup(script) for script in scripts],
+            data=embedded(data),
+        )
+    )
+
+
+def embedded(data: Any) -> Markup:
+    """JSON that can stand within a script element: nothing in it ends the element.
+
+    >>> str(embedded("</script>"))
+    '"\\\\u003c/script\\\\u003e"'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character, harmless in UNSAFE.items():
+        text = text.replace(character, harmless)
+    return Markup(text)
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    allowed = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

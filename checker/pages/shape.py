@@ -1,0 +1,115 @@
+"""The parts of a model's state as a page shows them: whose they are, and what they stand with.
+
+A *row* is a part of the state that is shown as one text. Rows are the same in every state, so a state is its texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checker.reports.values import text_of
+from checker.traces.logs import logs
+from model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
+from model.language.model import Model
+
+RECORD_OF_A_LOG: Final = {"id", "epoch"}
+"""Fields by which the elements of a log are known; commands and cached epochs lack one of them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A part of the state: its path, its name beside the parts it stands with, whose it is, and what it stands with.
+
+    `owner` is a broker, None for what is kept outside of brokers; `group` names a record, "" for none. `log` says that
+    it holds the records of a log.
+    """
+
+    path: str
+    name: str
+    owner: int | None
+    group: str
+    log: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "name": self.name,
+            "owner": self.owner,
+            "group": self.group,
+            "log": self.log,
+        }
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A part of the state while it is looked for: `shown` is its path without its owner and without what is alone."""
+
+    path: str
+    shown: str
+    owner: int | None
+    group: str | None
+
+    def at(self, text: str, alone: bool, owner: int | None) -> _Place:
+        shown = self.shown if alone or owner is not None else f"{self.shown}[{text}]"
+        return _Place(f"{self.path}[{text}]", shown, self.owner if owner is None else owner, self.group)
+
+    def field(self, name: str) -> _Place:
+        group = self.shown if self.group is None else self.group
+        shown = name if self.group is None else f"{self.shown}.{name}"
+        return _Place(f"{self.path}.{name}", shown, self.owner, group)
+
+
+Part = tuple[_Place, Domain, Value]
+
+
+class Shape:
+    """The rows of a model's states."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        first = tuple(domain.first for domain in model.domains.values())
+        places = [(place, domain) for place, domain, _ in self._parts(first)]
+        self.rows = [Row(p.path, p.shown, p.owner, p.group or "", is_log(d)) for p, d in places]
+
+    def texts(self, state: tuple[Value, ...]) -> list[str]:
+        """The text of every row."""
+        return [text_of(domain, value) for _, domain, value in self._parts(state)]
+
+    def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:
+        """The logs of brokers, then those that no broker keeps: what a ghost remembers as committed."""
+        kept = [log.to_json() for log in logs(self.model, state)]
+        return kept + [_unowned(p, d, x) for p, d, x in self._parts(state) if p.owner is None and is_log(d)]
+
+    def _parts(self, state: tuple[Value, ...]) -> Iterator[Part]:
+        for (name, domain), value in zip(self.model.domains.items(), state, strict=True):
+            yield from _spread(_Place(name, name, None, None), domain, value)
+
+
+def is_log(domain: Domain) -> bool:
+    """Whether a sequence holds records of a log."""
+    return (
+        isinstance(domain, Sequence_)
+        and isinstance(domain.element, Record)
+        and set(domain.element.names) >= RECORD_OF_A_LOG
+    )
+
+
+def _spread(place: _Place, domain: Domain, value: Value) -> Iterator[Part]:
+    if isinstance(domain, Per):
+        for key, x in zip(domain.index.values(), value, strict=True):
+            owner = key if isinstance(domain.index, Broker) and place.owner is None else None
+            yield from _spread(place.at(text_of(domain.index, key), domain.count == 1, owner), domain.element, x)
+    elif isinstance(domain, Record):
+        for name, d, x in zip(domain.names, domain.domains, value, strict=True):
+            yield from _spread(place.field(name), d, x)
+    else:
+        yield place, domain, value
+
+
+def _unowned(place: _Place, domain: Any, value: Value) -> dict[str, Any]:
+    names = domain.element.names
+    records = [dict(zip(names, record, strict=True)) for record in value]
+    drawn = [{"offset": i, "id": record["id"], "epoch": record["epoch"]} for i, record in enumerate(records)]
+    return {"broker": None, "name": place.group or place.shown, "records": drawn, "log_end": len(drawn)}

@@ -1,0 +1,28 @@
+"""The recorded traces of a file as a page: each as far as the model allows it, and what is false at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from checker.engines.interpreter import Interpreter
+from checker.pages.findings import falsified, told_trace
+from checker.pages.page import page
+from checker.traces.verdicts import Replayed
+from model.language.system import shown
+
+
+def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
+    """The page of a file's traces, which have been walked again; `model` is its name."""
+    stories = {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
+    settings = [(name, shown(value)) for name, value in interpreter.model.settings.items()]
+    return page("show.html", stories, file=file, model=model, settings=settings, stories=stories)
+
+
+def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
+    trace, refusal = each.outcome.trace, each.outcome.refusal
+    allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
+    told = told_trace(interpreter.model, allowed)
+    refused = [] if refusal is None else each.text().splitlines()
+    found = [] if each.finding is None else [falsified(each.recording.title, each.finding)]
+    return {**told, "title": each.recording.title, "falsified": found, "refused": refused}

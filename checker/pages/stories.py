@@ -1,0 +1,86 @@
+"""A trace as a page tells it: lanes, steps with who acts upon whom, sentences, and how the state changes.
+
+The first step has every text and every log, each later one only those that differ from the step before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from checker.pages.shape import Shape
+from checker.reports.values import label_text
+from checker.results import Step, Trace
+from checker.traces.narration import Lane, lane_of
+from model.language.domains import Broker, BrokerSet
+from model.language.model import Action, Model
+from model.language.plain import State
+from model.language.system import Label
+from model.language.telling import told
+
+
+def story(model: Model, trace: Trace) -> dict[str, Any]:
+    """A trace as data of a page."""
+    shape = Shape(model)
+    acting = [lane_of(model, s.label, s.actor) for s in trace.steps if s.label is not None and s.actor is not None]
+    return {
+        "rows": [row.to_json() for row in shape.rows],
+        "lanes": lanes(model, acting),
+        "steps": [_step(shape, trace.steps, i) for i in range(trace.length)],
+    }
+
+
+def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
+    """Who acts, and every broker, from left to right."""
+    found = {lane.name: lane for lane in [*(Lane(f"broker {b.number}") for b in model.brokers), *acting]}
+    return [lane.to_json() for lane in sorted(found.values(), key=lambda lane: lane.order)]
+
+
+def partners(model: Model, label: Label, actor: str) -> list[str]:
+    """The lanes of the brokers that an instance is about, besides the one it stands on."""
+    found: list[int] = []
+    for (_, value), domain in zip(label.parameters, label.domains, strict=True):
+        if isinstance(domain, Broker) and value is not None:
+            found.append(value)
+        elif isinstance(domain, BrokerSet):
+            found += sorted(value)
+    names = [f"broker {number}" for number in dict.fromkeys(found)]
+    return [name for name in names if name != lane_of(model, label, actor).name]
+
+
+def sentence(model: Model, label: Label, before: State, after: State) -> str:
+    """What an action instance does, with a capital letter and a full stop."""
+    text = told(model, label, before, after)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def is_from_outside(model: Model, label: Label) -> bool:
+    """Whether it is the outside world that acts: a crash, an expiry, a write by a client."""
+    spec: Action = model.actions()[label.action].__action__  # type: ignore[attr-defined]
+    return spec.perturbation
+
+
+def _step(shape: Shape, steps: Sequence[Step], i: int) -> dict[str, Any]:
+    step, before = steps[i], None if i == 0 else steps[i - 1]
+    texts, logs = shape.texts(step.state), shape.logs(step.state)
+    old_texts: list[Any] = [None] * len(texts) if before is None else shape.texts(before.state)
+    old_logs: list[Any] = [None] * len(logs) if before is None else shape.logs(before.state)
+    return {
+        **_telling(shape.model, step, before),
+        "texts": {n: new for n, (old, new) in enumerate(zip(old_texts, texts, strict=True)) if old != new},
+        "logs": {n: new for n, (old, new) in enumerate(zip(old_logs, logs, strict=True)) if old != new},
+    }
+
+
+def _telling(model: Model, step: Step, before: Step | None) -> dict[str, Any]:
+    if before is None:
+        return {"action": "initial state", "lane": None, "partners": [], "sentence": "This is where it begins."}
+    if step.label is None or step.actor is None:
+        return {"action": "a step", "lane": None, "partners": [], "sentence": "A step that the file does not name."}
+    return {
+        "action": label_text(step.label),
+        "lane": lane_of(model, step.label, step.actor).name,
+        "partners": partners(model, step.label, step.actor),
+        "sentence": sentence(model, step.label, before.state, step.state),
+        "outside": is_from_outside(model, step.label),
+    }

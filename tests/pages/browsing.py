@@ -1,0 +1,88 @@
+"""Drives Chromium without a window: pages are opened, keys pressed, and what it complains of and asks for is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+PATIENCE = 6
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1400,900",
+)  # fmt: skip
+
+
+class Browser:
+    """One browser; `open` a page, then look and act."""
+
+    def __init__(self, driver: webdriver.Chrome) -> None:
+        self.driver = driver
+
+    def open(self, url: str) -> None:
+        """Opens a page anew, with nothing remembered of earlier ones."""
+        self.driver.get("about:blank")
+        self.complaints()
+        self.requests()
+        self.driver.get(url)
+
+    def all(self, css: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def one(self, css: str) -> WebElement:
+        """The first element, waited for."""
+        return WebDriverWait(self.driver, PATIENCE, 0.03).until(lambda d: d.find_element(By.CSS_SELECTOR, css))
+
+    def text(self, css: str) -> str:
+        return self.one(css).text
+
+    def await_text(self, css: str, text: str) -> None:
+        """Waits until an element has a text."""
+        WebDriverWait(self.driver, PATIENCE, 0.03, ignored_exceptions=(Exception,)).until(
+            lambda d: text in self.text(css)
+        )
+
+    def press(self, *keys: str) -> None:
+        """Presses keys where the focus is."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(getattr(Keys, key, key)).perform()
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def protocol(self, command: str, **parameters: Any) -> Any:
+        return self.driver.execute_cdp_cmd(command, parameters)
+
+    def complaints(self) -> list[str]:
+        """What stands on the console since the last look, errors of the policy included."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """What was asked for since the last look."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+
+@contextmanager
+def browser_in(profile: Path) -> Iterator[Browser]:
+    """A browser with an empty profile of its own."""
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.binary_location = "/usr/bin/chromium"
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()

@@ -1,0 +1,27 @@
+"""Serves a model as `isrcheck explore` does, in a thread of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from checker.explorer.server import Server
+from checker.explorer.walking import Walking
+from checker.library import load_model_class
+
+
+@contextmanager
+def serving(spec: str | Path, **settings: Any) -> Iterator[Server]:
+    """A server at which a model is explored."""
+    loaded = load_model_class(str(spec))
+    with Server(Walking(loaded, loaded.cls(**settings)), 0) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,216 @@
+"""The explorer's page in Chromium: a model walked by clicks, keys, addresses and a trace of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import counter, run
+from tests.pages.browsing import Browser
+from tests.pages.hostile import HOSTILE, MARKUP
+from tests.pages.serving import serving
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def kip_101() -> Iterator[str]:
+    with serving("kip-101", replicas=2, log_size=1, max_records=1, max_leader_epoch=1) as server:
+        yield server.url
+
+
+def actions(browser: Browser) -> list[str]:
+    """The instances that can be chosen."""
+    return [each.text.removesuffix(" (the outside world)") for each in browser.all("#choices .action")]
+
+
+def choose(browser: Browser, action: str) -> None:
+    """Clicks an instance, and waits until it has happened."""
+    before = browser.text("#where")
+    browser.all("#choices .choice")[actions(browser).index(action)].click()
+    browser.driver.execute_async_script(
+        "const done = arguments[1]; const wait = () => document.getElementById('where').textContent === arguments[0]"
+        " ? setTimeout(wait, 10) : done(); wait()",
+        before,
+    )
+
+
+def status(browser: Browser, invariant: str) -> str:
+    return str(browser.one(f"[data-invariant='{invariant}']").get_attribute("data-status"))
+
+
+def test_what_may_happen_is_grouped_by_who_acts(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    # At the start only the controller acts: it elects either replica, or takes either out of the ISR.
+    assert [group.text for group in browser.all("#choices h3")] == ["controller"]
+    assert actions(browser) == [
+        "controller-elect-leader(leader=0)",
+        "controller-elect-leader(leader=1)",
+        "controller-shrink-isr(replica=0)",
+        "controller-shrink-isr(replica=1)",
+    ]
+    assert "quorum.leader: none → 0" in browser.all("#choices .choice")[0].text
+
+
+def test_choose_undo_redo_and_reload(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    browser.press("b")
+    browser.await_text("#where", "state 2 of 2")
+    choose(browser, "become-leader(leader=1, epoch=0)")
+    browser.await_text("#where", "state 3 of 3")
+    assert "leads" in browser.text(".card.broker1 header")
+    address = browser.driver.current_url
+    browser.driver.refresh()
+    browser.await_text("#where", "state 3 of 3")
+    assert browser.driver.current_url == address
+    browser.press("ARROW_LEFT")
+    browser.await_text("#where", "state 2 of 3")
+    assert "become-leader(leader=1, epoch=0)" in actions(browser)
+    browser.press("ARROW_RIGHT")
+    browser.await_text("#where", "state 3 of 3")
+    browser.one("#undo").click()
+    browser.await_text("#where", "state 2 of 3")
+    browser.all(".step")[0].click()
+    browser.await_text("#where", "state 1 of 3")
+    browser.press("ARROW_DOWN", "ARROW_DOWN", "ENTER")  # the second choice, a path of its own
+    browser.await_text("#where", "state 2 of 2")
+    assert browser.run("return document.activeElement.matches('#choices .choice:first-child')")
+    browser.driver.back()
+    browser.await_text("#where", "state 1 of 3")
+    browser.one("#restart").click()
+    browser.await_text("#where", "state 1 of 1")
+    assert browser.complaints() == []
+
+
+def test_a_disabled_instance_says_what_it_requires_and_the_values(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    browser.one("#disabled summary").click()
+    browser.await_text("#disabled", "leader-write(replica=0)")
+    items = {item.text.removeprefix("why? "): item for item in browser.all("#disabled li")}
+    # A follower does not become one of itself: there is no such instance, which nothing can enable.
+    assert "become-follower(follower=0, leader=0, epoch=0)" not in items
+    item = items["leader-write(replica=0)"]
+    browser.run("arguments[0].querySelector('button').click()", item)
+    browser.await_text("#disabled .reason", "self.presumes_leadership(s, replica)")
+    assert "replica[0].leader none" in browser.text("#disabled .reason")
+    assert "kafka_replication.py" in browser.text("#disabled .reason")
+
+
+def test_an_address_that_the_model_does_not_allow_is_one_clear_line(browser: Browser, kip_101: str) -> None:
+    for path, words in (
+        ("path=999", "there is no instance 999"),
+        ("path=x", "a path is"),
+        ("initial=7", "initial state 7"),
+    ):
+        browser.open(f"{kip_101}#{path}")
+        browser.await_text("#alert", words)
+    browser.one("#restart").click()
+    browser.await_text("#where", "state 1 of 1")
+    assert not browser.one("#alert").is_displayed()
+
+
+def test_a_trace_is_loaded_followed_to_its_violation_and_left(browser: Browser, tmp_path: Path) -> None:
+    settings = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    options = [x for name, value in settings.items() for x in ("-s", f"{name}={value}")]
+    recorded = tmp_path / "found.json"
+    assert run("check", "truncate-to-hw", *options, "--json", recorded, "--quiet").code == 12
+    found = json.loads(recorded.read_text())["invariants"]["weak-isr"]
+    length = found["length"]
+    with serving("truncate-to-hw", **settings) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.one("#file").send_keys(str(recorded))
+        browser.await_text("#where", f"state 1 of {length}")
+        assert "found.json: " in browser.text("#note")
+        for position in range(2, length + 1):
+            assert status(browser, "weak-isr") == "true"
+            browser.press("ARROW_RIGHT")
+            browser.await_text("#where", f"state {position} of {length}")
+        assert status(browser, "weak-isr") == "false"
+        browser.one("[data-invariant='weak-isr'] button").click()
+        browser.await_text("[data-invariant='weak-isr'] .reason", "high_watermark")
+        browser.press("ARROW_LEFT", "a")
+        browser.await_text("#where", f"state {length} of {length}")
+        assert browser.complaints() == []
+
+
+def test_a_trace_that_the_model_does_not_allow_is_walked_as_far_as_it_goes(browser: Browser, tmp_path: Path) -> None:
+    data = json.loads((ROOT / "counterexamples" / "kip-101" / "trace.itf.json").read_text())
+    settings = data["#meta"]["isrcheck"]["settings"]
+    data["states"][4]["next_record_id"] = data["states"][8]["next_record_id"]
+    (tmp_path / "wrong.itf.json").write_text(json.dumps(data))
+    with serving("kip-101", **settings) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.one("#file").send_keys(str(tmp_path / "wrong.itf.json"))
+        browser.await_text("#where", "state 1 of 4")
+        assert "wrong.itf.json: state 5 cannot follow: the action leads to another state" in browser.text("#alert")
+
+
+def test_a_file_that_is_no_trace_of_the_model_is_one_clear_line(browser: Browser, kip_101: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"format": 1, "model": "kip-279", "settings": {}, "invariants": {}}))
+    (tmp_path / "broken.json").write_text("{")
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    browser.one("#file").send_keys(str(other))
+    browser.await_text("#alert", "other.json: the file is of model 'kip-279', and this is kip-101")
+    browser.one("#file").send_keys(str(tmp_path / "broken.json"))
+    browser.await_text("#alert", "broken.json: it is not JSON")
+
+
+def test_bounds_goals_and_what_has_no_meaning(browser: Browser, tmp_path: Path) -> None:
+    with serving(counter(tmp_path), top=9, least=5) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.press(*"a")
+        browser.await_text("#where", "state 2 of 2")
+        browser.run("location.hash = '#path=0.0.0.0.0.0.0'")
+        browser.await_text("#where", "state 8 of 8")
+        assert status(browser, "is-small") == "false"
+        judged = browser.text("#judged")
+        assert "reached" in judged  # seven is the goal
+        assert "not hit" in judged  # nine is the top
+        assert browser.complaints() == []
+
+
+def test_markup_in_a_model_is_text(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    with serving(tmp_path / "hostile.py") as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.press("a")
+        browser.await_text("#where", "state 2 of 2")
+        browser.one("[data-invariant='is-nothing'] button").click()
+        browser.await_text("[data-invariant='is-nothing'] .reason", "</script>")
+        assert MARKUP in browser.text("#judged")
+        assert browser.run("return window.hacked") is None
+        assert browser.complaints() == []
+
+
+def test_only_this_machine_is_asked(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    assert {request for request in browser.requests() if not request.startswith((kip_101, "data:"))} <= {"about:blank"}
+
+
+def test_another_page_in_the_same_browser_gets_no_answer(browser: Browser, kip_101: str) -> None:
+    with serving("kip-101") as other:
+        browser.open(other.url)
+        browser.await_text("#where", "state 1 of 1")
+        browser.run("for (const e of document.querySelectorAll('meta')) e.remove()")
+        browser.open("data:text/html,<title>foreign</title>")
+        answer = browser.driver.execute_async_script(
+            "const done = arguments[1]; fetch(arguments[0] + 'api/model', {method: 'POST', body: '{}'})"
+            ".then(() => done('answered'), () => done('refused'))",
+            kip_101,
+        )
+        assert answer == "refused"
