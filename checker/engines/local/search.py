@@ -85,7 +85,7 @@ class _Worker:
         """At the beginning of a level nothing is counted."""
         self.tally = self._kernel.tally()
         self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
-        self.weight = np.zeros(1, dtype=np.uint64)
+        self.weight = np.zeros((1, 1), dtype=np.uint64)
         self.cursor = np.zeros(4, dtype=np.int64)
 
     @property
@@ -346,7 +346,7 @@ class Search:
         for worker in self._workers:
             worker.weight[:] = 0
         self._look_over(ends, orbits.addresses["weights"], lambda worker: worker.weight)
-        return sum(int(worker.weight[0]) for worker in self._workers)
+        return sum(int(worker.weight[0, 0]) for worker in self._workers)
 
     def _look_over(self, ends: Integers, function: int, totals: Callable[[_Worker], Words]) -> None:
         """What a function of the kernel says of all states behind the last whole level, into arrays of the workers."""
