@@ -11,12 +11,22 @@ import click
 
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import Failure, failure_of, os_words
-from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
+from checker.cli.options import (
+    cluster_of,
+    cluster_options,
+    keeping_of,
+    keeping_options,
+    seconds_of,
+    settings_of,
+    settings_option,
+    size_of,
+)
 from checker.cli.output import STDOUT, require_writable, write_json
 from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
+    from checker.exploration import Keeping
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
 
@@ -45,6 +55,7 @@ class Question:
     fail_on_vacuity: bool
     quiet: bool
     cluster: Cluster | None
+    keeping: Keeping | None
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -75,6 +86,7 @@ class Question:
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@keeping_options
 @cluster_options
 def command(**options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -82,7 +94,8 @@ def command(**options: Any) -> None:
     With --scenario the scenario says what is checked; -s changes its settings.
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
-    question = Question(**options, cluster=cluster_of(options["engine"], spark))
+    keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
+    question = Question(**options, cluster=cluster_of(options["engine"], spark), keeping=keeping)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
@@ -168,6 +181,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             report=watcher.report,
             stage=watcher.stage,
             cluster=question.cluster,
+            keeping=question.keeping,
         )
     if scenario is not None:
         settle(scenario, question.settings, result)
