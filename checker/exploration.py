@@ -26,6 +26,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Keeping:
+    """In which folder a search keeps its levels, at most once in `every` seconds; whether it goes on with them."""
+
+    folder: str
+    resume: bool = False
+    every: float = 30.0
+
+
+@dataclass(frozen=True)
 class Progress:
     """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began.
 

@@ -43,6 +43,10 @@ class LimitTooSmall(ValueError):
         self.minimum = minimum
 
 
+class CheckpointRefused(ValueError):
+    """A checkpoint that is damaged, or of another question; one line with the remedy."""
+
+
 @dataclass(frozen=True)
 class Step:
     """A state of a trace, and the label of the action instance that leads to it (None for the first)."""

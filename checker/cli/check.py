@@ -11,10 +11,20 @@ from checker.cli.ci import ci_options, mermaid_option
 from checker.cli.delivery import Output, deliver, html_option
 from checker.cli.expectation import expectation_lines, settle
 from checker.cli.failures import failure_of
-from checker.cli.options import cluster_of, cluster_options, seconds_of, settings_of, settings_option, size_of
+from checker.cli.options import (
+    cluster_of,
+    cluster_options,
+    keeping_of,
+    keeping_options,
+    seconds_of,
+    settings_of,
+    settings_option,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
+    from checker.exploration import Keeping
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
 
@@ -44,6 +54,7 @@ class Question:
     plain: bool
     cluster: Cluster | None
     output: Output
+    keeping: Keeping | None
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -79,6 +90,7 @@ class Question:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@keeping_options
 @cluster_options
 def command(**options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -86,8 +98,9 @@ def command(**options: Any) -> None:
     With --scenario the scenario says what is checked; -s changes its settings.
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
+    keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
     output = Output.taken(options)
-    question = Question(**options, cluster=cluster_of(options["engine"], spark), output=output)
+    question = Question(**options, cluster=cluster_of(options["engine"], spark), output=output, keeping=keeping)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
@@ -176,6 +189,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             report=watcher.report,
             stage=watcher.stage,
             cluster=question.cluster,
+            keeping=question.keeping,
         )
     if scenario is not None:
         settle(scenario, question.settings, result)

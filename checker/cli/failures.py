@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import click
 
 from checker.datasets.refusals import DatasetRefused
-from checker.results import Exit, LimitTooSmall
+from checker.results import CheckpointRefused, Exit, LimitTooSmall
 from model.language.errors import EvaluationError, ModelError
 
 DEBUG = "ISRCHECK_DEBUG"
@@ -33,7 +33,7 @@ def failure_of(error: BaseException) -> Failure | None:
             return Failure(str(error), Exit.UNKNOWN)
         case LimitTooSmall():
             return Failure(f"{error} (--max-memory)", Exit.LIMIT)
-        case DatasetRefused():
+        case DatasetRefused() | CheckpointRefused():
             return Failure(str(error), Exit.UNKNOWN)
         case EvaluationError():
             return Failure(str(error), Exit.EVALUATION)

@@ -15,6 +15,7 @@ from model.language.model import Model
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
+    from checker.exploration import Keeping
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -72,6 +73,13 @@ settings_option = click.option(
 )
 
 
+def keeping_options(command: Command) -> Command:
+    """The options of keeping what was explored; each is None where it is not given."""
+    for option in reversed(_KEEPING):
+        command = option(command)
+    return command
+
+
 def cluster_options(command: Command) -> Command:
     """The options of exploring with Spark; each is None, empty or false where it is not given."""
     for option in reversed(_CLUSTER):
@@ -80,12 +88,22 @@ def cluster_options(command: Command) -> Command:
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_KEEPING: Final = (
+    click.option(
+        "--checkpoint", metavar="DIR", help="Local, Spark: keep the levels in a new folder (Spark: as a dataset)."
+    ),
+    click.option("--resume", metavar="DIR", help="Local, Spark: go on with the levels of a folder, and keep the new."),
+    click.option(
+        "--checkpoint-every",
+        type=seconds_of,
+        metavar="S",
+        help="Local: keep levels at most once in so many seconds, by default 30.",
+    ),
+)
 _CLUSTER: Final = (
     click.option("--master", metavar="URL", help="Spark: where it runs, by default local[*]."),
     click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Spark: owners of states."),
     click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Spark: only for larger levels."),
-    click.option("--checkpoint", metavar="DIR", help="Spark: keep the states as a dataset in a new folder."),
-    click.option("--resume", metavar="DIR", help="Spark: go on with the dataset of a folder."),
     click.option(
         "--conf",
         type=assignment,
@@ -103,16 +121,33 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
     # 0 is a threshold, though it equals False.
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != {}}
     if engine != "spark":
+        given = {name: value for name, value in given.items() if name not in ("checkpoint", "resume")}
         if given:
             words = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
             raise click.UsageError(f"{words}: only with --engine spark")
         return None
-    if "checkpoint" in given and "resume" in given:
-        raise click.UsageError("--checkpoint begins a dataset and --resume goes on with one; take one of them away")
     from checker.engines.spark.cluster import Cluster
 
     names = {"spark_threshold": "threshold"}
     return Cluster(**{names.get(name, name): value for name, value in given.items()})
+
+
+def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
+    """What the options say of the local engine; Spark has its dataset, and the others keep nothing."""
+    if checkpoint is not None and resume is not None:
+        raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
+    given = {"--checkpoint": checkpoint, "--resume": resume}
+    named = [name for name, value in given.items() if value is not None]
+    if named and engine not in ("local", "spark"):
+        raise click.UsageError(f"{named[0]}: only with --engine local or spark")
+    if every is not None and (engine != "local" or not named):
+        raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume of --engine local")
+    folder = checkpoint if resume is None else resume
+    if folder is None or engine != "local":
+        return None
+    from checker.exploration import Keeping
+
+    return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
 
 
 def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -38,13 +38,17 @@ class Place:
 
 
 class Layout:
-    """The places of some leaves, in order, and the number of words of a state; `bits` counts those in use."""
+    """The places of some leaves, in order, and the number of words of a state; `bits` counts those in use.
+
+    `row_bytes` are the bytes of a state without those at the end of the last word that are always zero.
+    """
 
     def __init__(self, leaves: Sequence[Leaf]) -> None:
         used = [1]
         self.places = tuple(_place(leaf, used) for leaf in leaves)
         self.words = len(used)
         self.bits = sum(used)
+        self.row_bytes = WORD // 8 * (len(used) - 1) + (used[-1] + 7) // 8
 
     def pack(self, rows: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> Words:
         """The packed form of states given by the integers of their leaves, shape (states, leaves)."""

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
-from toys import explore, grid, ring
 
 from checker import check
 from checker.cli import main
@@ -26,6 +25,7 @@ from model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
+from tests.kernel.toys import explore, grid, ring
 
 
 def found_by(toy: TransitionSystem, workers: int, limits: Limits | None = None) -> tuple[Exploration, NativeLevels]:
@@ -68,7 +68,8 @@ def test_workers_that_meet_all_the_time_keep_every_state_once(seed: int) -> None
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        store = Store(kernel.words, kernel.addresses["hashes"], None, 6, first_slots=1, block=3)
+        place = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
+        store = Store(*place, None, 6, first_slots=1, block=3)
         run = Search(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
         found = run.explore(True, False)
@@ -88,7 +89,8 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
     kernel = Kernel(grid([1 << 20]))
     rows = kernel.layout.pack([[i] for i in range(60_000)])
     hashes = kernel.hashes(rows)
-    store = Store(kernel.words, kernel.addresses["hashes"], None, 8, first_slots=1 << 10)
+    row_bytes = kernel.layout.row_bytes
+    store = Store(kernel.words, row_bytes, kernel.addresses["hashes"], None, 8, first_slots=1 << 10)
     start, done = threading.Barrier(8), []
 
     def insert() -> None:
@@ -98,7 +100,7 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
         start.wait()
         place = (store.partitions, store.blocks, store.block, store.shift)
         address = np.uint64(rows.ctypes.data)
-        done.append(loops.insert(address, kernel.words, hashes, 0, len(rows), *place, slots))
+        done.append(loops.insert(address, kernel.words, row_bytes, hashes, 0, len(rows), *place, slots))
 
     threads = [threading.Thread(target=insert) for _ in range(8)]
     for thread in threads:

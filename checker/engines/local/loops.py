@@ -3,10 +3,12 @@
 Numba's cache notices a change in the file of a function, not in functions that it calls in other files. So whatever
 is compiled here calls only what stands here, and the kernel by address.
 
-A *partition* holds the states whose hash begins with its number: rows of packed states in blocks of `1 << block` rows,
-in the order in which they were found, and a table. An entry of the table has 32 bits: seven more bits of the hash, then
-the row plus one; 0 is empty. An entry lies at, or after, the slot `place * capacity >> 32`, where `place` are the 32
-bits of the hash after the partition's. Entries are never moved nor removed while workers are at work.
+A *partition* holds the states whose hash begins with its number: rows in blocks of `1 << block` rows, in the order in
+which they were found, and a table. A row is a packed state of which the last word has just the bytes in use; rows are
+unpacked into words, a batch at a time, before the kernel sees them. An entry of the table has 32 bits: seven more bits
+of the hash, then the row plus one; 0 is empty. An entry lies at, or after, the slot `place * capacity >> 32`, where
+`place` are the 32 bits of the hash after the partition's. Entries are never moved nor removed while workers are at
+work.
 
 Several workers insert at once and lock nothing: who finds an empty slot marks it as taken with one compare-and-swap,
 writes the row, then puts its number into the slot. Whoever else comes to a marked slot with the same seven bits waits
@@ -64,7 +66,7 @@ def load(typingctx, address):
     """The unsigned 64-bit integer at an address."""
 
     def generate(context, builder, signature, arguments):
-        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
 
     return types.uint64(types.uint64), generate
 
@@ -74,7 +76,19 @@ def store(typingctx, address, value):
     """Put an unsigned 64-bit integer at an address."""
 
     def generate(context, builder, signature, arguments):
-        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def store_byte(typingctx, address, value):
+    """Put the last 8 bits of an integer at an address."""
+
+    def generate(context, builder, signature, arguments):
+        i8 = ir.IntType(8)
+        builder.store(builder.trunc(arguments[1], i8), builder.inttoptr(arguments[0], i8.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.uint64), generate
@@ -196,17 +210,49 @@ def tag_of(h, shift):
 def row_address(blocks, block, partition, row, row_bytes):
     """Where a row of a partition lies."""
     mask = (np.uint64(1) << np.uint64(block)) - np.uint64(1)
-    return blocks[partition, row >> np.uint64(block)] + (row & mask) * row_bytes
+    return blocks[partition, row >> np.uint64(block)] + (row & mask) * np.uint64(row_bytes)
 
 
 @_compiled
-def same(a, b, words):
-    """Whether two rows are equal."""
-    for j in range(words):
+def last_mask(words, row_bytes):
+    """The bits of the last word that a row keeps. Up to 7 bytes behind a row are read with it, and masked out."""
+    return ~np.uint64(0) >> np.uint64(8 * (8 * words - row_bytes))
+
+
+@_compiled
+def same(row, state, words, row_bytes):
+    """Whether a row is a state's."""
+    last = np.uint64(8 * (words - 1))
+    for j in range(words - 1):
         at = np.uint64(8 * j)
-        if load(a + at) != load(b + at):
+        if load(row + at) != load(state + at):
             return False
-    return True
+    return (load(row + last) ^ load(state + last)) & last_mask(words, row_bytes) == 0
+
+
+@_compiled
+def write_row(row, state, words, row_bytes):
+    """Put a state into its row, and nothing behind it: that is another's."""
+    last = np.uint64(8 * (words - 1))
+    for j in range(words - 1):
+        at = np.uint64(8 * j)
+        store(row + at, load(state + at))
+    value = load(state + last)
+    for j in range(row_bytes - 8 * (words - 1)):
+        store_byte(row + last + np.uint64(j), value >> np.uint64(8 * j))
+
+
+@_compiled
+def unpack(row, count, words, row_bytes, out):
+    """Copy rows that lie one behind the other to an address, as states of whole words."""
+    mask, last = last_mask(words, row_bytes), np.uint64(8 * (words - 1))
+    for _ in range(count):
+        for j in range(words - 1):
+            at = np.uint64(8 * j)
+            store(out + at, load(row + at))
+        store(out + last, load(row + last) & mask)
+        row += np.uint64(row_bytes)
+        out += np.uint64(8 * words)
 
 
 @_compiled
@@ -234,20 +280,21 @@ def locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, sl
         slots[i] = slot
         row = entry & _ROW_MASK
         if entry != 0 and row != _ROW_MASK:
-            prefetch(row_address(blocks, block, partition, row - np.uint64(1), row_bytes))
+            place = row_address(blocks, block, partition, row - np.uint64(1), row_bytes)
+            prefetch(place)
+            prefetch(place + np.uint64(row_bytes - 1))
 
 
 @_compiled
-def insert(rows, words, hashes, first, count, partitions, blocks, block, shift, slots):
-    """Insert rows `first..count-1` of a batch that are new; how far it came before a partition was full."""
-    row_bytes = np.uint64(8 * words)
+def insert(states, words, row_bytes, hashes, first, count, partitions, blocks, block, shift, slots):
+    """Insert states `first..count-1` of a batch that are new; how far it came before a partition was full."""
     counts = np.uint64(partitions.ctypes.data + 8 * COUNT)
     locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, slots)
     for i in range(first, count):
         partition, tag = hashes[i] >> shift, tag_of(hashes[i], shift)
         table, capacity = partitions[partition, TABLE], partitions[partition, CAPACITY]
         counter = counts + partition * np.uint64(8 * COLUMNS)
-        given = rows + np.uint64(i) * row_bytes
+        given = states + np.uint64(8 * words * i)
         slot = slots[i]
         while True:
             slot, entry = find(table, capacity, slot, tag)
@@ -257,16 +304,14 @@ def insert(rows, words, hashes, first, count, partitions, blocks, block, shift, 
                     return i
                 if take_entry(at, tag | _ROW_MASK):
                     row = fetch_and_add(counter, np.uint64(1))
-                    place = row_address(blocks, block, partition, row, row_bytes)
-                    for j in range(words):
-                        store(place + np.uint64(8 * j), load(given + np.uint64(8 * j)))
+                    write_row(row_address(blocks, block, partition, row, row_bytes), given, words, row_bytes)
                     store_entry(at, tag | (row + np.uint64(1)))
                     break
                 continue
             while (entry & _ROW_MASK) == _ROW_MASK:
                 entry = load_entry(at)
             row = (entry & _ROW_MASK) - np.uint64(1)
-            if same(given, row_address(blocks, block, partition, row, row_bytes), words):
+            if same(row_address(blocks, block, partition, row, row_bytes), given, words, row_bytes):
                 break
             slot += np.uint64(1)
             if slot == capacity:
@@ -275,12 +320,13 @@ def insert(rows, words, hashes, first, count, partitions, blocks, block, shift, 
 
 
 @_compiled
-def rebuild(function, table, capacity, blocks, block, partition, count, words, shift, hashes):
-    """Fill an empty table with the rows of a partition; `hashes` has room for those of a block."""
+def rebuild(function, table, capacity, blocks, block, partition, count, words, row_bytes, shift, states, hashes):
+    """Fill an empty table with the rows of a partition; `states` and `hashes` have room for those of a block."""
     for first in range(0, count, 1 << block):
         size = min(count - first, 1 << block)
-        rows = row_address(blocks, block, np.uint64(partition), np.uint64(first), np.uint64(8 * words))
-        call_batch(function, rows, size, hashes.ctypes.data)
+        row = row_address(blocks, block, np.uint64(partition), np.uint64(first), row_bytes)
+        unpack(row, size, words, row_bytes, np.uint64(states.ctypes.data))
+        call_batch(function, states.ctypes.data, size, hashes.ctypes.data)
         for i in range(size):
             prefetch(np.uint64(table) + np.uint64(4) * slot_of(place_of(hashes[i], shift), np.uint64(capacity)))
         for i in range(size):
@@ -293,7 +339,7 @@ def rebuild(function, table, capacity, blocks, block, partition, count, words, s
 
 
 @_compiled
-def gather(blocks, block, words, begin, end, at, out):
+def gather(blocks, block, words, row_bytes, begin, end, at, out):
     """Copy rows `begin[p]..end[p]-1` of each partition into `out` until it is full; `at` says where to go on."""
     count = 0
     while at[0] < len(begin):
@@ -305,9 +351,8 @@ def gather(blocks, block, words, begin, end, at, out):
         if count == len(out):
             break
         size = min(end[partition] - row, len(out) - count, ((row >> block) + 1 << block) - row)
-        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
-        for i in range(size * words):
-            out[count + i // words, i % words] = load(first + np.uint64(8 * i))
+        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
+        unpack(first, size, words, row_bytes, np.uint64(out.ctypes.data + 8 * words * count))
         count += size
         at[1] = row + size
     return count
@@ -351,7 +396,7 @@ def batch(number, starts, ends, bits):
 
 @_compiled
 def advance(
-    functions, words, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
+    functions, words, row_bytes, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
     cursor, buffers, tally, totals, work,
 ):  # fmt: skip
     """One worker's part of the expansion of a level, of about `work` states, or until a partition must grow.
@@ -359,13 +404,13 @@ def advance(
     `ends` has the first row of the level and the row after its last in each partition, `starts` the batches (`batch`).
     `functions` are the addresses of `expand`, `hashes` and `judge`, then that of `representatives` or 0.
     """
-    rows, hashes, slots, verdicts = buffers
+    states, rows, hashes, slots, verdicts = buffers
     until = cursor[EXPANDED] + work
     here = np.uint64(shared.ctypes.data)
     while True:
         if cursor[INSERTED] < cursor[PENDING]:
             cursor[INSERTED] = insert(
-                np.uint64(rows.ctypes.data), words, hashes, cursor[INSERTED], cursor[PENDING],
+                np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
                 partitions, blocks, block, shift, slots,
             )  # fmt: skip
             if cursor[INSERTED] < cursor[PENDING]:
@@ -377,8 +422,9 @@ def advance(
         if number >= starts[-1]:
             return FINISHED
         partition, row, count = batch(number, starts, ends, bits)
-        states = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
-        found = call_expand(functions[0], states, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
+        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
+        unpack(first, count, words, row_bytes, np.uint64(states.ctypes.data))
+        found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
         if constrained:
             call_batch(functions[2], rows.ctypes.data, found, verdicts.ctypes.data)
             kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], totals)
@@ -393,7 +439,7 @@ def advance(
 
 
 @_compiled
-def survey(function, words, blocks, block, ends, starts, bits, shared, totals):
+def survey(function, words, row_bytes, blocks, block, ends, starts, bits, shared, states, totals):
     """One worker's part of looking at rows: what `survey` of the kernel says of all of them is or-ed into `totals`."""
     here = np.uint64(shared.ctypes.data)
     while True:
@@ -401,8 +447,9 @@ def survey(function, words, blocks, block, ends, starts, bits, shared, totals):
         if number >= starts[-1]:
             return
         partition, row, count = batch(number, starts, ends, bits)
-        states = row_address(blocks, block, np.uint64(partition), np.uint64(row), np.uint64(8 * words))
-        call_batch(function, states, count, totals.ctypes.data)
+        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
+        unpack(first, count, words, row_bytes, np.uint64(states.ctypes.data))
+        call_batch(function, states.ctypes.data, count, totals.ctypes.data)
 
 
 # --- looking up many states among some ------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from typing import Any, Final
 import numpy as np
 
 from checker.engines.local import loops
+from checker.engines.local.checkpoint import Checkpoint, Known, question_of, termination_interrupts
 from checker.engines.local.errors import failing_instance, failing_predicate
 from checker.engines.local.levels import NativeLevels
 from checker.engines.local.orbits import OrbitLevels
 from checker.engines.local.store import OutOfMemory, Store, smallest
-from checker.exploration import Exploration, Limits, OrbitCounts, Progress, Report, Stop
+from checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop
 from checker.kernel.compile import ROOM, Integers, Kernel
 from checker.kernel.layout import Layout, Words
 from checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
@@ -61,6 +62,25 @@ class _Level:
     degrees: tuple[int, int] | None
     weight: int
 
+    def to_json(self) -> Known:
+        return {
+            "distinct": self.distinct,
+            "ends": self.ends.tolist(),
+            "seen": hex(self.seen),
+            "rejected": self.rejected,
+            "generated": self.generated,
+            "degrees": self.degrees,
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_json(cls, data: Known) -> _Level:
+        ends = np.array(data["ends"], dtype=np.int64)
+        degrees = None if data["degrees"] is None else (data["degrees"][0], data["degrees"][1])
+        return cls(
+            data["distinct"], ends, int(data["seen"], 16), data["rejected"], data["generated"], degrees, data["weight"]
+        )
+
 
 def _batch_bits(transitions: int) -> int:
     """Of which power of two a batch is: fewer states where each may have very many successors."""
@@ -76,7 +96,10 @@ class _Worker:
 
     def __init__(self, kernel: Kernel) -> None:
         room = _room(kernel.transitions)
-        shapes: tuple[int | tuple[int, int], ...] = ((room, kernel.words), room, room, (room, kernel.verdicts.words))
+        shapes: tuple[int | tuple[int, int], ...] = (
+            (1 << _batch_bits(kernel.transitions), kernel.words), (room, kernel.words), room, room,
+            (room, kernel.verdicts.words),
+        )  # fmt: skip
         self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
         self._kernel = kernel
         self.begin()
@@ -95,10 +118,11 @@ class _Worker:
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
     """How many bytes a search needs to begin."""
-    words, transitions = Layout(system.leaves).words, max(len(system.transitions), 1)
+    layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
+    words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    buffers = 8 * workers * _room(transitions) * (words + 2 + verdict_words)
-    return smallest(words, workers) + buffers + 32 * words * len(system.initial)
+    buffers = 8 * workers * (_room(transitions) * (words + 2 + verdict_words) + (words << _batch_bits(transitions)))
+    return smallest(words, layout.row_bytes, workers) + buffers + 32 * words * len(system.initial)
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
@@ -122,11 +146,13 @@ def search(
     report: Report | None,
     workers: int | None = 1,
     classes: Sequence[Sequence[int]] = (),
+    keeping: Keeping | None = None,
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
 
     None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
-    brokers are known to be interchangeable: of states that differ by exchanging them one is kept.
+    brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
+    levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there.
     """
     began = time.perf_counter()
     workers = _affordable(system, workers or processors(), limits.memory)
@@ -136,9 +162,12 @@ def search(
     kernel = Kernel(system)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
     compiled = time.perf_counter()
-    store = Store(kernel.words, kernel.addresses["hashes"], limits.memory, workers)
+    store = Store(kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"], limits.memory, workers)
     run = Search(system, kernel, store, limits, report, began, workers, orbits)
-    exploration = run.explore(keep_going, deadlock)
+    if keeping is not None:
+        run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
+    with termination_interrupts(keeping is not None):
+        exploration = run.explore(keep_going, deadlock)
     exploration.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     exploration.workers = workers
     return exploration, run.levels
@@ -173,14 +202,18 @@ class Search:
         self._shared = np.zeros(loops.SHARED, dtype=np.int64)
         self._distinct = self._generated = 0
         self._work = 4 << BATCH_BITS
+        self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
         first = self._first()
         answer = Exploration(initial=len(first))
         if self.orbits is not None:
             answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
+        if self.checkpoint is not None and self.checkpoint.resumed:
+            self._restore(self.checkpoint, answer, deadlock)
         try:
-            self._initial(first)
+            if not self.history:
+                self._initial(first)
             self._loop(answer, keep_going, deadlock)
         except _Stopped as stopped:
             answer.stopped = stopped.reason
@@ -192,6 +225,8 @@ class Search:
         if answer.stopped in ("memory", "time", "interrupt"):
             self._partial(answer, deadlock)
         self._team.dismiss()
+        if self.checkpoint is not None:
+            self.checkpoint.write(self.store, [level.to_json() for level in self.history])
         answer.peak_store_bytes = self.store.peak
         return answer
 
@@ -200,6 +235,8 @@ class Search:
     def _loop(self, answer: Exploration, keep_going: bool, deadlock: bool) -> None:
         while True:
             level, last = len(self.history), self.history[-1]
+            if self.checkpoint is not None and self.checkpoint.due:
+                self.checkpoint.write(self.store, [known.to_json() for known in self.history])
             if last.seen >> FAILED & 1:
                 answer.error = level, failing_predicate(self.levels, level), None
                 raise _Stopped("error")
@@ -253,6 +290,23 @@ class Search:
         self.store.insert(counted, self.kernel.hashes(counted))
         self._finish_level()
 
+    def _restore(self, checkpoint: Checkpoint, answer: Exploration, deadlock: bool) -> None:
+        """The levels of a checkpoint; `LimitTooSmall` where the limit of memory does not even hold them."""
+        try:
+            levels = checkpoint.read(self.store)
+        except OutOfMemory:
+            rows = checkpoint.size // self.store.row_bytes
+            needed = minimum_memory(self.system, len(self._workers)) + checkpoint.size + 8 * rows
+            raise LimitTooSmall(self.limits.memory or 0, needed) from None
+        for number, level in enumerate(map(_Level.from_json, levels)):
+            if level.distinct:
+                self._ends.append(level.ends)
+            if deadlock and level.degrees is not None and level.degrees[0] == 0:
+                answer.deadlock = answer.deadlock or number
+            self._distinct += level.distinct
+            self._generated += sum(level.generated)
+            self.history.append(level)
+
     def _expand(self, level: int) -> None:
         """All successors of a level into the store; `_Stopped` where a limit is reached."""
         for worker in self._workers:
@@ -268,9 +322,9 @@ class Search:
 
         def part(worker: _Worker) -> int:
             outcome: int = loops.advance(
-                functions, store.words, constrained, store.partitions, store.blocks, store.block, store.shift,
-                ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally, worker.totals,
-                self._work,
+                functions, store.words, store.row_bytes, constrained, store.partitions, store.blocks, store.block,
+                store.shift, ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally,
+                worker.totals, self._work,
             )  # fmt: skip
             return outcome
 
@@ -356,8 +410,8 @@ class Search:
 
         def part(worker: _Worker) -> None:
             loops.survey(
-                function, store.words, store.blocks, store.block, slices, starts, self._bits, self._shared,
-                totals(worker),
+                function, store.words, store.row_bytes, store.blocks, store.block, slices, starts, self._bits,
+                self._shared, worker.buffers[0], totals(worker),
             )  # fmt: skip
 
         self._team.together(part, hands, self._pause)

@@ -1,13 +1,14 @@
 """Where the states found are kept: partitions that grow one at a time, so that memory grows smoothly.
 
-A state takes its row and, for a table that is between full and just grown, 5 to 7 bytes of table. Several workers may
-insert at once; while a partition grows, nobody does.
+A state takes its row and, for a table that is between full and just grown, 4.7 to 6.1 bytes of table. Several workers
+may insert at once; while a partition grows, nobody does.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -18,19 +19,22 @@ from checker.kernel.compile import Integers
 from checker.kernel.layout import Words
 
 PARTITION_BITS: Final = 7
-LOAD: Final = 0.8
+LOAD: Final = 0.85
 """How full a table may be."""
-GROWTH: Final = 1.4
-SMALL_GROWTH: Final = GROWTH**2
+GROWTH: Final = 1.3
+SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 14
 """Below this many slots a table grows faster: filling it again costs less than the call."""
 BLOCK: Final = 10
 """Rows are kept in blocks of 2**10, so that partitions share large pieces of memory."""
 AHEAD: Final = 1 / 16
-"""How much more than it has, of its rows, a partition is given room for at once; and how near to its end it grows."""
+LARGEST_AHEAD: Final = 1 << 12
+"""How near to its end a partition grows, of its rows and at most: who grows together makes the others wait once."""
+SLACK: Final = 8
+"""Bytes behind the last row of a piece, which are read with it."""
 FIRST_SLOTS: Final = 1 << 8
 HUGE_PAGE: Final = 1 << 21
-LARGEST_PIECE: Final = 1 << 26
+LARGEST_PIECE: Final = 1 << 24
 LARGEST_COUNT: Final = loops.MARKED - 1
 """Rows that a partition can have: the number of a row has to fit an entry of the table."""
 
@@ -43,14 +47,16 @@ class OutOfMemory(Exception):
 
 
 class Store:
-    """States of `words` words in partitions, found again by their hash. `held` and `peak` are bytes.
+    """States of `words` words, in rows of `row_bytes`, in partitions, found again by their hash.
 
-    `hashes` is the address of the kernel's function; `workers` says how many may insert at once.
+    `hashes` is the address of the kernel's function; `workers` says how many may insert at once. `held` and `peak` are
+    bytes.
     """
 
     def __init__(
         self,
         words: int,
+        row_bytes: int,
         hashes: int,
         limit: int | None = None,
         workers: int = 1,
@@ -58,7 +64,7 @@ class Store:
         block: int = BLOCK,
     ) -> None:
         count = 1 << PARTITION_BITS
-        self.words, self.limit, self.block = words, limit, block
+        self.words, self.row_bytes, self.limit, self.block = words, row_bytes, limit, block
         self.held = self.peak = 0
         self.shift = np.uint64(64 - PARTITION_BITS)
         self.partitions = np.zeros((count, loops.COLUMNS), dtype=np.uint64)
@@ -94,13 +100,14 @@ class Store:
     def make_room(self, each: Each | None = None) -> None:
         """Let every partition grow that is full, or nearly."""
         counts, room = self.counts, self.partitions[:, loops.ROOM].astype(np.int64)
-        near = np.flatnonzero(counts >= room - (room * AHEAD).astype(np.int64)).tolist()
+        near = np.flatnonzero(counts + _ahead(counts) > room).tolist()
         wanted: list[int] = []
         for p in near:
             count = int(counts[p])
-            if count + max(1, int(count * AHEAD)) > self._row_room[p] - self._spare:
-                self._more_rows(p, count + max(1 << self.block, int(2 * count * AHEAD)))
-            if count + max(1, int(count * AHEAD)) > self._table_room(p):
+            ahead = int(_ahead(counts[p]))
+            if count + ahead > self._row_room[p] - self._spare:
+                self._more_rows(p, count + max(1 << self.block, 2 * ahead))
+            if count + ahead > self._table_room(p):
                 wanted.append(p)
         for p in wanted:
             self._new_table(p)
@@ -118,7 +125,7 @@ class Store:
         while True:
             left = int(np.maximum(end - begin, 0).sum())
             out = np.empty((min(largest, max(left, 1)), self.words), dtype=np.uint64)
-            count = loops.gather(self.blocks, self.block, self.words, begin, end, at, out)
+            count = loops.gather(self.blocks, self.block, self.words, self.row_bytes, begin, end, at, out)
             if not count:
                 return
             yield out[:count]
@@ -131,6 +138,7 @@ class Store:
             done = loops.insert(
                 address,
                 self.words,
+                self.row_bytes,
                 hashes,
                 done,
                 len(rows),
@@ -144,6 +152,38 @@ class Store:
                 return
             self.make_room()
 
+    # --- rows as they are kept --------------------------------------------------------------------------------------
+
+    def packed(self, begin: Integers, end: Integers) -> Iterator[Any]:
+        """The bytes of rows `begin[p]..end[p]-1` of each partition, in place."""
+        for p in range(len(begin)):
+            row, last = int(begin[p]), int(end[p])
+            while row < last:
+                size = min(last, (row >> self.block) + 1 << self.block) - row
+                yield (ctypes.c_ubyte * (size * self.row_bytes)).from_address(self._row(p, row))
+                row += size
+
+    def append(self, p: int, rows: bytes) -> None:
+        """Rows of new states behind those of a partition; `restored` makes them known."""
+        count, at = int(self.partitions[p, loops.COUNT]), 0
+        last = count + len(rows) // self.row_bytes
+        self._more_rows(p, last)
+        while count < last:
+            size = min(last, (count >> self.block) + 1 << self.block) - count
+            ctypes.memmove(self._row(p, count), rows[at : at + size * self.row_bytes], size * self.row_bytes)
+            count, at = count + size, at + size * self.row_bytes
+        self.partitions[p, loops.COUNT] = last
+
+    def restored(self) -> None:
+        """Tables for rows that were appended."""
+        for p in range(len(self.partitions)):
+            self._new_table(p)
+            self._fill_table(p)
+            self._update_room(p)
+
+    def _row(self, p: int, row: int) -> int:
+        return int(self.blocks[p, row >> self.block]) + (row & (1 << self.block) - 1) * self.row_bytes
+
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def _table_room(self, p: int) -> int:
@@ -154,12 +194,17 @@ class Store:
         self.partitions[p, loops.ROOM] = min(self._table_room(p), self._row_room[p] - self._spare, LARGEST_COUNT)
 
     def _new_table(self, p: int) -> None:
-        """A larger table, still empty, in place of the old one, which goes first."""
+        """A table that is large enough, still empty, in place of the old one, which goes first."""
         capacity = int(self.partitions[p, loops.CAPACITY])
         if int(self.partitions[p, loops.COUNT]) + self._spare >= LARGEST_COUNT:
             raise OutOfMemory
-        factor = SMALL_GROWTH if capacity < SMALL else GROWTH
-        size = 4 * (int(capacity * factor) + 2)
+        count = int(self.partitions[p, loops.COUNT])
+        wanted = count + int(_ahead(np.int64(count))) + self._spare
+        while True:
+            capacity = int(capacity * (SMALL_GROWTH if capacity < SMALL else GROWTH)) + 2
+            if int(capacity * LOAD) > wanted:
+                break
+        size = 4 * capacity
         old = self._tables[p]
         if old is not None:
             self.room_for(size - old.nbytes)
@@ -178,14 +223,15 @@ class Store:
 
     def _fill_table(self, p: int) -> None:
         address, capacity, count, _ = map(int, self.partitions[p, :4])
-        hashes = np.empty(1 << self.block, dtype=np.uint64)
+        states, hashes = (np.empty(size << self.block, dtype=np.uint64) for size in (self.words, 1))
         loops.rebuild(
-            self._hashes, address, capacity, self.blocks, self.block, p, count, self.words, self.shift, hashes
-        )
+            self._hashes, address, capacity, self.blocks, self.block, p, count, self.words, self.row_bytes, self.shift,
+            states, hashes,
+        )  # fmt: skip
 
     def _more_rows(self, p: int, wanted: int) -> None:
         """Blocks until a partition has room for so many rows, and for those that several workers add at once."""
-        size = 8 * self.words << self.block
+        size = self.row_bytes << self.block
         while self._row_room[p] < wanted + self._spare:
             number = self._row_room[p] >> self.block
             if number == self.blocks.shape[1]:
@@ -198,14 +244,16 @@ class Store:
         """The address of a new block of rows."""
         if self._free + size > self._end:
             first = size << PARTITION_BITS
-            piece = self._allocate(max(size, min(LARGEST_PIECE, max(first, self.held // 8))) // size * size)
+            most = min(LARGEST_PIECE, max(first, self.held // 8)) - SLACK
+            piece = self._allocate(max(size, most // size * size) + SLACK)
             self._pieces.append(piece)
-            self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes
+            self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes - SLACK
         self._free += size
         return self._free - size
 
     def _allocate(self, size: int) -> npt.NDArray[np.uint32]:
         """So many bytes of zeros; large ones in huge pages where the system has them."""
+        size += -size % 4
         self.room_for(size)
         try:
             if size < HUGE_PAGE:
@@ -214,13 +262,18 @@ class Store:
                 memory = mmap.mmap(-1, size)
                 if hasattr(mmap, "MADV_HUGEPAGE") and size > HUGE_PAGE << 2:
                     memory.madvise(mmap.MADV_HUGEPAGE)
-                array = np.frombuffer(memory, dtype=np.uint32, count=size // 4)
+                array = np.frombuffer(memory, dtype=np.uint32)
         except (MemoryError, OSError) as error:
             raise OutOfMemory from error
         self.held += array.nbytes
         return array
 
 
-def smallest(words: int, workers: int = 1) -> int:
+def _ahead(counts: Any) -> Any:
+    """How many states a partition should have room for beside those that it has."""
+    return np.clip(np.asarray(counts * AHEAD).astype(np.int64), 1, LARGEST_AHEAD)
+
+
+def smallest(words: int, row_bytes: int, workers: int = 1) -> int:
     """How many bytes a store of no states takes."""
-    return Store(words, 0, workers=workers).peak
+    return Store(words, row_bytes, 0, workers=workers).peak

@@ -1,0 +1,345 @@
+"""A search that was ended, in whatever way, goes on from its checkpoint to the same result; a bad one is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from checker import check
+from checker.cli import main
+from checker.engines.local import NativeLevels, checkpoint, search
+from checker.engines.local.store import Store
+from checker.exploration import Exploration, Keeping, Limits, Progress
+from checker.kernel.compile import Kernel
+from checker.results import CheckpointRefused, LimitTooSmall
+from model.language.expressions import TRUE, and_, eq, leaf, lt, not_
+from model.language.system import TransitionSystem
+from tests.kernel.toys import grid, leaves_of, number, predicate, ring
+
+ALWAYS = 1e-9
+PLACE_OR_TIME = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers")
+
+
+def kept(folder: Path, resume: bool = False) -> Keeping:
+    return Keeping(str(folder), resume, ALWAYS)
+
+
+def run(
+    toy: TransitionSystem, keeping: Keeping | None, states: int | None = None, workers: int = 1, keep_going: bool = True
+) -> tuple[Exploration, NativeLevels]:
+    limits = Limits(states=states)
+    return search(
+        toy, keep_going=keep_going, deadlock=True, limits=limits, report=None, workers=workers, keeping=keeping
+    )
+
+
+def essence(found: Exploration) -> Exploration:
+    return replace(found, seconds={}, peak_store_bytes=0, workers=0)
+
+
+def states(levels: NativeLevels) -> list[list[bytes]]:
+    return [sorted(row.tobytes() for row in levels.level_states(k)) for k in range(1, levels.depth + 1)]
+
+
+def essential(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if name not in PLACE_OR_TIME}
+
+
+def with_everything() -> TransitionSystem:
+    """Rejected successors, violations, goals, bounds and deadlocks at several levels; rows of 5 bytes."""
+    x, y = (leaf(z) for z in leaves_of(("number", 0, 1 << 17), ("number", 0, 1 << 17)))
+    toy = grid(
+        [(1 << 17) + 1, (1 << 17) + 1],
+        constraints=[predicate("small", and_(lt(x, number(12)), lt(y, number(9))))],
+        invariants=[predicate("not-5-5", not_(and_(eq(x, number(5)), eq(y, number(5))))), predicate("true", TRUE)],
+        goals=[predicate("x-7", eq(x, number(7)))],
+        bounds=[predicate("y-8", eq(y, number(8)))],
+    )
+    stuck = and_(eq(x, number(6)), eq(y, number(2)))
+    return replace(toy, transitions=tuple(replace(t, guard=and_(t.guard, not_(stuck))) for t in toy.transitions))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("toy", [with_everything(), ring(4)], ids=["grid", "ring"])
+def test_a_search_goes_on_from_any_level_to_the_same_end(toy: TransitionSystem, workers: int, tmp_path: Path) -> None:
+    whole, levels = run(toy, None)
+    ends = np.cumsum(whole.levels).tolist()
+    for k in (0, 1, len(ends) // 2, len(ends) - 2):
+        so_far, folder = ends[k], tmp_path / str(k)
+        first, _ = run(toy, kept(folder), states=so_far - 1 or None, workers=workers)
+        again, native = run(toy, kept(folder, True), workers=4 - workers)
+        assert first.stopped == ("states" if so_far > 1 else None)
+        assert essence(again) == essence(whole)
+        assert states(native) == states(levels)
+
+
+def test_a_search_can_be_ended_at_every_level_in_turn(tmp_path: Path) -> None:
+    toy = with_everything()
+    whole, levels = run(toy, None)
+    run(toy, kept(tmp_path), states=1)
+    for so_far in np.cumsum(whole.levels)[1:-1:4].tolist():
+        found, _ = run(toy, kept(tmp_path, True), states=so_far - 1)
+        assert found.stopped == "states"
+        assert found.levels == whole.levels[: len(found.levels)]
+    again, native = run(toy, kept(tmp_path, True))
+    assert (essence(again), states(native)) == (essence(whole), states(levels))
+    finished, native = run(toy, kept(tmp_path, True))
+    assert (essence(finished), states(native)) == (essence(whole), states(levels))
+
+
+def test_what_was_written_is_never_written_again(tmp_path: Path) -> None:
+    run(with_everything(), kept(tmp_path), states=30)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name != checkpoint.MANIFEST}
+    run(with_everything(), kept(tmp_path, True))
+    after = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before.items() <= after.items()
+    assert sum(len(x) for path, x in after.items() if path.suffix == ".states") == 5 * 12 * 9
+
+
+def test_reports_and_traces_are_the_same_after_a_stop(tmp_path: Path) -> None:
+    name = "kip-101"
+    whole = check(name, {"replicas": 2}).to_json()
+    assert whole["verdict"] == "violated"
+    assert check(name, {"replicas": 2}, keeping=kept(tmp_path), limits=Limits(states=20)).exit_code == 152
+    again = check(name, {"replicas": 2}, keeping=kept(tmp_path, True), workers=2)
+    assert essential(again.to_json()) == essential(whole)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_keeps_its_whole_levels(how: signal.Signals, tmp_path: Path) -> None:
+    looks = 0
+
+    def interrupt(progress: Progress) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 8:
+            signal.raise_signal(how)
+
+    toy = grid([16] * 5)
+    keeping = Keeping(str(tmp_path), every=1e6)
+    question: dict[str, Any] = {"keep_going": False, "deadlock": False, "limits": Limits()}
+    handler = signal.getsignal(signal.SIGTERM)
+    found, _ = search(toy, **question, report=interrupt, workers=2, keeping=keeping)
+    assert found.stopped == "interrupt"
+    assert signal.getsignal(signal.SIGTERM) is handler
+    manifest = json.loads((tmp_path / checkpoint.MANIFEST).read_bytes())
+    rows = sum(part["states"]["bytes"] for part in manifest["parts"]) // manifest["question"]["row_bytes"]
+    assert rows == sum(found.levels)
+    again, _ = search(toy, **question, report=None, keeping=kept(tmp_path, True))
+    assert (again.stopped, sum(again.levels), len(again.levels)) == (None, 16**5, 76)
+
+
+# --- killed ---------------------------------------------------------------------------------------------------------
+
+
+def killed_at_random(bounds: str, seed: int, folder: Path) -> tuple[dict[str, Any], int]:
+    """The report of a check of kip-320 whose process is killed at random moments, and how often it was killed."""
+    generator, report, kills = random.Random(seed), folder / "report.json", 0
+    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
+    chosen = [x for pair in zip(names, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", "--json", str(report)]
+    levels = folder / "levels"
+    while True:
+        begun = (levels / checkpoint.MANIFEST).exists()
+        how = ["--resume" if begun else "--checkpoint", str(levels), "--checkpoint-every", "1e-9"]
+        workers = ["--workers", str(1 + kills % 2)]
+        process = subprocess.Popen([*command, *how, *workers], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait = generator.uniform(0, 2.2) if kills < 4 else 60
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+            continue
+        assert process.returncode == 0
+        found: dict[str, Any] = json.loads(report.read_bytes())
+        return found, kills
+
+
+def whole_report(bounds: str) -> dict[str, Any]:
+    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
+    settings = dict(zip(names, map(int, bounds.split("/")), strict=True))
+    found: dict[str, Any] = json.loads(json.dumps(check("kip-320", settings).to_json()))
+    return essential(found)
+
+
+def test_a_search_that_is_killed_ends_with_the_same_report(tmp_path: Path) -> None:
+    found, kills = killed_at_random("3/2/2/1", 8, tmp_path)
+    assert kills > 0
+    assert essential(found) == whole_report("3/2/2/1")
+
+
+# --- refused --------------------------------------------------------------------------------------------------------
+
+
+def finished(folder: Path) -> list[str]:
+    run(with_everything(), kept(folder), states=30)
+    run(with_everything(), kept(folder, True))
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_changed_byte_in_any_file_is_seen(tmp_path: Path) -> None:
+    names = finished(tmp_path / "good")
+    assert len(names) > 4
+    generator = random.Random(2)
+    for name in names:
+        content = (tmp_path / "good" / name).read_bytes()
+        for at in [0, len(content) - 2, *(generator.randrange(len(content) - 1) for _ in range(20))] if content else []:
+            if content[at : at + 1].isspace() and name == checkpoint.MANIFEST:
+                continue  # a space or another: the data are the same
+            damaged(tmp_path, name, content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+
+
+def test_a_file_that_is_shorter_longer_empty_or_missing_is_seen(tmp_path: Path) -> None:
+    for name in finished(tmp_path / "good"):
+        content = (tmp_path / "good" / name).read_bytes()
+        for other in {content[:-2], content + b"0", b"", None} - {content}:
+            damaged(tmp_path, name, other)
+
+
+KERNEL = Kernel(with_everything())
+QUESTION = checkpoint.question_of(with_everything(), KERNEL, True, True)
+
+
+def damaged(folder: Path, name: str, content: bytes | None) -> None:
+    bad = folder / "bad"
+    shutil.rmtree(bad, ignore_errors=True)
+    shutil.copytree(folder / "good", bad)
+    if content is None:
+        (bad / name).unlink()
+    else:
+        (bad / name).write_bytes(content)
+    store = Store(KERNEL.words, KERNEL.layout.row_bytes, KERNEL.addresses["hashes"])
+    with pytest.raises(CheckpointRefused) as refused:
+        checkpoint.Checkpoint(kept(bad, True), QUESTION).read(store)
+    assert str(refused.value) in (
+        f"{bad / name} is damaged; begin anew with --checkpoint and another folder",
+        f"{bad / name} is missing; begin anew with --checkpoint and another folder",
+        f"{bad} has no checkpoint; begin one with --checkpoint",
+    )
+
+
+def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "FORMAT", 7)
+    run(with_everything(), kept(tmp_path))
+    monkeypatch.undo()
+    with pytest.raises(CheckpointRefused, match=r"is of format 7, and this isrcheck reads 1; begin anew"):
+        run(with_everything(), kept(tmp_path, True))
+
+
+def test_a_change_of_the_model_is_seen(tmp_path: Path) -> None:
+    toy = with_everything()
+    run(toy, kept(tmp_path))
+    first, *others = toy.transitions
+    changed = replace(first, guard=and_(first.guard, lt(leaf(toy.leaves[0]), number(11))))
+    with pytest.raises(CheckpointRefused, match=r"another kernel \(.*\): the model has changed, or isrcheck has"):
+        run(replace(toy, transitions=(changed, *others)), kept(tmp_path, True))
+
+
+def test_a_limit_of_memory_that_does_not_hold_the_levels_is_refused(tmp_path: Path) -> None:
+    toy = grid([40] * 4)
+    question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
+    search(toy, **question, limits=Limits(states=500_000), keeping=kept(tmp_path))
+    with pytest.raises(LimitTooSmall) as refused:
+        search(toy, **question, limits=Limits(memory=1 << 21), keeping=kept(tmp_path, True))
+    search(toy, **question, limits=Limits(memory=refused.value.minimum), keeping=kept(tmp_path, True))
+
+
+def isrcheck(*words: object) -> Result:
+    return CliRunner().invoke(main, ["check", *map(str, words)])
+
+
+def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
+    small = ("-s", "replicas=2", "-s", "log_size=1")
+    assert isrcheck("kip-320", *small, "--checkpoint", tmp_path).exit_code == 0
+    assert isrcheck("kip-320", *small, "--resume", tmp_path, "--workers", 1).exit_code == 0
+    for words, what in (
+        (("kip-320", "-s", "replicas=2", "-s", "log_size=2"), "is of settings "),
+        (("kip-279", *small), "is of model kip-320, not kip-279; ask the same, or begin anew"),
+        (("kip-320", *small, "--deadlock"), "is of options continue=False, deadlock=False, not continue=False, dead"),
+        (("kip-320", *small, "--continue"), "is of options continue=False, deadlock=False, not continue=True, dead"),
+        (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
+    ):
+        refused = isrcheck(*words, "--resume", tmp_path)
+        assert (refused.exit_code, refused.output.count("\n")) == (150, 1)
+        assert what in refused.output
+    again = isrcheck("kip-320", *small, "--checkpoint", tmp_path)
+    assert again.exit_code == 150
+    assert "has a checkpoint; go on with --resume, or name another folder" in again.output
+
+
+def test_folders_that_are_not_for_checkpoints(tmp_path: Path) -> None:
+    nothing = isrcheck("kip-320", "--resume", tmp_path)
+    assert nothing.exit_code == 150
+    assert "has no checkpoint; begin one with --checkpoint" in nothing.output
+    (tmp_path / "000001.states.tmp").write_bytes(b"what a killed process left")
+    (tmp_path / "000001.levels.json").write_bytes(b"the same")
+    run(with_everything(), kept(tmp_path / "new" / "folder"))
+    shutil.copy(tmp_path / "000001.states.tmp", tmp_path / "new")
+    shutil.rmtree(tmp_path / "new")
+    run(with_everything(), kept(tmp_path))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("mine")
+    with pytest.raises(CheckpointRefused, match=r"has other files \(letter.txt\); name a new folder"):
+        run(with_everything(), kept(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--checkpoint", "a", "--resume", "b"), "--checkpoint begins and --resume goes on; take one of them away"),
+        (("--checkpoint", "a", "--engine", "reference"), "--checkpoint: only with --engine local or spark"),
+        (("--resume", "a", "--engine", "symbolic"), "--resume: only with --engine local or spark"),
+        (("--checkpoint-every", "3"), "--checkpoint-every goes with --checkpoint or --resume of --engine local"),
+    ],
+)
+def test_options_that_do_not_go_together(words: tuple[str, ...], message: str) -> None:
+    refused = isrcheck("kip-320", *words)
+    assert refused.exit_code == 2
+    assert message in " ".join(refused.output.split())
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/dev/full").exists(), reason="no file system that is full")
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(with_everything(), kept(tmp_path), states=30)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            run(with_everything(), kept(tmp_path, True))
+    again, _ = run(with_everything(), kept(tmp_path, True))
+    assert essence(again) == essence(run(with_everything(), None)[0])
+
+
+@pytest.mark.exhaustive
+def test_searches_that_are_killed_at_fifty_random_moments(tmp_path: Path) -> None:
+    """About a minute: the processes have to start."""
+    whole, kills, begin = whole_report("3/3/2/2"), 0, time.perf_counter()
+    for seed in range(50):
+        if kills >= 50:
+            break
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        found, count = killed_at_random("3/3/2/2", seed, folder)
+        assert essential(found) == whole
+        kills += count
+    assert kills >= 50, time.perf_counter() - begin
