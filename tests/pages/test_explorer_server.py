@@ -24,6 +24,26 @@ from tests.pages.serving import serving
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 JSON = {"Content-Type": "application/json"}
+SEVERAL = '''\
+from model.language import Model, action, initial, number
+
+
+class Several(Model):
+    """A number that begins anywhere above zero."""
+
+    def variables(self):
+        return {"value": number(0, 3)}
+
+    @initial(value=number(1, 3))
+    def initial(self, s, value):
+        s.value = value
+
+    @action(actor="hand")
+    def clear(self, s):
+        """Back to zero."""
+        s.require(s.value > 0)
+        s.value = 0
+'''
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +204,14 @@ def test_what_an_instance_would_change_is_what_it_changes(server: Server) -> Non
 
 def instances(answer: Any) -> list[int]:
     return [choice["instance"] for choice in answer["choices"]]
+
+
+def test_a_model_may_begin_in_several_states(tmp_path: Path) -> None:
+    (tmp_path / "several.py").write_text(SEVERAL)
+    with serving(tmp_path / "several.py") as server:
+        assert ask(server, "/api/model")[2]["initial"] == 3
+        assert [state(server, initial=i)["story"]["steps"][0]["texts"]["0"] for i in range(3)] == ["1", "2", "3"]
+        assert state(server, 0, initial=2)["story"]["steps"][1]["texts"] == {"0": "0"}
 
 
 def test_what_has_no_meaning_is_said_and_cannot_be_taken(tmp_path: Path) -> None:
