@@ -20,13 +20,15 @@ from checker.cli.options import (
     settings_of,
     settings_option,
     size_of,
+    storing_of,
+    storing_options,
 )
 from checker.cli.output import STDOUT, require_writable, write_json
 from checker.results import Exit
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
-    from checker.exploration import Keeping
+    from checker.exploration import Keeping, Storing
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
 
@@ -56,6 +58,7 @@ class Question:
     quiet: bool
     cluster: Cluster | None
     keeping: Keeping | None
+    storing: Storing
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -87,6 +90,7 @@ class Question:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 @keeping_options
+@storing_options
 @cluster_options
 def command(**options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -95,7 +99,8 @@ def command(**options: Any) -> None:
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
-    question = Question(**options, cluster=cluster_of(options["engine"], spark), keeping=keeping)
+    storing = storing_of(options["engine"], options.pop("store"), options.pop("store_folder"))
+    question = Question(**options, cluster=cluster_of(options["engine"], spark), keeping=keeping, storing=storing)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
@@ -182,6 +187,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             stage=watcher.stage,
             cluster=question.cluster,
             keeping=question.keeping,
+            storing=question.storing,
         )
     if scenario is not None:
         settle(scenario, question.settings, result)

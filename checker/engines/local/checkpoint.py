@@ -36,13 +36,15 @@ Known = dict[str, Any]
 """What is known of a level, as JSON data; `ends` has the rows of each partition after it."""
 
 
-def question_of(system: TransitionSystem, kernel: Kernel, keep_going: bool, deadlock: bool) -> dict[str, Any]:
+def question_of(
+    system: TransitionSystem, kernel: Kernel, keep_going: bool, deadlock: bool, compact: bool
+) -> dict[str, Any]:
     """What a checkpoint is bound to, as JSON data."""
     return {
         "model": system.model,
         "settings": dict(system.settings),
         "invariants": list(kernel.verdicts.invariants),
-        "options": {"continue": keep_going, "deadlock": deadlock},
+        "options": {"compact": compact, "continue": keep_going, "deadlock": deadlock},
         "goals": list(kernel.verdicts.goals),
         "bounds": list(kernel.verdicts.bounds),
         "actions": list(system.actions),
@@ -66,8 +68,8 @@ class Checkpoint:
         self._last = time.monotonic()
 
     @property
-    def bytes(self) -> int:
-        """How many bytes all rows take."""
+    def size(self) -> int:
+        """Bytes of all rows."""
         return sum(part["states"]["bytes"] for part in self._parts)
 
     @property
