@@ -13,7 +13,7 @@ import psutil
 
 from checker.engines.interpreter import Interpreter
 from checker.engines.spark.cluster import Cluster
-from checker.exploration import Exploration, Keeping, Limits, Paths, Report
+from checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
 from checker.forecast import outlook
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
@@ -49,6 +49,7 @@ def check(
     spark: Any = None,
     cluster: Cluster | None = None,
     keeping: Keeping | None = None,
+    storing: Storing = Storing(),
 ) -> Result:
     """Explores a model within its settings and says of each invariant whether it holds.
 
@@ -59,8 +60,9 @@ def check(
     `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine, None for
     one on each processor; what is found does not depend on them. With `symmetry` it keeps one state of those that
     differ by exchanging brokers: all counts are of such orbits, verdicts and traces are the same. `keeping` says in
-    which folder it keeps checkpoints, and whether it goes on with one. With the engine "spark", `cluster` says where
-    and how it explores, and `spark` is a session to do it in; Spark's own settings limit its memory. `report` is told
+    which folder it keeps checkpoints, and whether it goes on with one; `storing` where it has its states. With the
+    engine "spark", `cluster` says where and how it explores, and `spark` is a session to do it in; Spark's own settings
+    limit its memory. `report` is told
     of progress, `stage` of the beginning of "trace", "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it
@@ -92,7 +94,7 @@ def check(
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         with ExitStack() as leaving:
             if engine == "local":
-                question |= {"workers": workers, "classes": classes, "keeping": keeping}
+                question |= {"workers": workers, "classes": classes, "keeping": keeping, "storing": storing}
             if engine == "spark":
                 wanted = cluster or Cluster()
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)

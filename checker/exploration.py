@@ -35,6 +35,17 @@ class Keeping:
 
 
 @dataclass(frozen=True)
+class Storing:
+    """Where a search has its states: in memory; on disk; or on disk, with fingerprints alone in memory (`compact`).
+
+    `folder` is for files, None for the temporary one.
+    """
+
+    kind: Literal["memory", "disk", "compact"] = "memory"
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
 class Progress:
     """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began.
 

@@ -20,11 +20,13 @@ from checker.cli.options import (
     settings_of,
     settings_option,
     size_of,
+    storing_of,
+    storing_options,
 )
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
-    from checker.exploration import Keeping
+    from checker.exploration import Keeping, Storing
     from checker.results import Result
     from checker.scenarios.scenario import Scenario
 
@@ -55,6 +57,7 @@ class Question:
     cluster: Cluster | None
     output: Output
     keeping: Keeping | None
+    storing: Storing
 
 
 @click.command("check", short_help="Explores a model and reports.")
@@ -91,6 +94,7 @@ class Question:
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 @keeping_options
+@storing_options
 @cluster_options
 def command(**options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -99,8 +103,9 @@ def command(**options: Any) -> None:
     """
     spark = {name: options.pop(name) for name in OF_SPARK}
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
-    output = Output.taken(options)
-    question = Question(**options, cluster=cluster_of(options["engine"], spark), output=output, keeping=keeping)
+    storing = storing_of(options["engine"], options.pop("store"), options.pop("store_folder"))
+    output, cluster = Output.taken(options), cluster_of(options["engine"], spark)
+    question = Question(**options, cluster=cluster, output=output, keeping=keeping, storing=storing)
     if question.cluster is not None and question.max_memory is not None:
         raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
@@ -190,6 +195,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             stage=watcher.stage,
             cluster=question.cluster,
             keeping=question.keeping,
+            storing=question.storing,
         )
     if scenario is not None:
         settle(scenario, question.settings, result)

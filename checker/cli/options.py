@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -15,7 +15,7 @@ from model.language.model import Model
 
 if TYPE_CHECKING:
     from checker.engines.spark.cluster import Cluster
-    from checker.exploration import Keeping
+    from checker.exploration import Keeping, Storing
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -80,6 +80,24 @@ def keeping_options(command: Command) -> Command:
     return command
 
 
+def storing_options(command: Command) -> Command:
+    """The options of where states are."""
+    for option in reversed(_STORING):
+        command = option(command)
+    return command
+
+
+def storing_of(engine: str, store: str, folder: str | None) -> Storing:
+    """What the options say of the local engine."""
+    if engine != "local" and (store != "memory" or folder is not None):
+        raise click.UsageError("--store and --store-folder: only with --engine local")
+    if folder is not None and store == "memory":
+        raise click.UsageError("--store-folder goes with --store disk or --store compact")
+    from checker.exploration import Storing
+
+    return Storing(cast(Any, store), folder)
+
+
 def cluster_options(command: Command) -> Command:
     """The options of exploring with Spark; each is None, empty or false where it is not given."""
     for option in reversed(_CLUSTER):
@@ -99,6 +117,16 @@ _KEEPING: Final = (
         metavar="S",
         help="Local: keep levels at most once in so many seconds, by default 30.",
     ),
+)
+_STORING: Final = (
+    click.option(
+        "--store",
+        type=click.Choice(["memory", "disk", "compact"]),
+        default="memory",
+        show_default=True,
+        help="Local: states in memory, on disk, or on disk with fingerprints in memory (may omit states).",
+    ),
+    click.option("--store-folder", metavar="DIR", help="Local: where disk and compact have their files."),
 )
 _CLUSTER: Final = (
     click.option("--master", metavar="URL", help="Spark: where it runs, by default local[*]."),

@@ -40,8 +40,15 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
         so_far = f"no violation in {_explored(result)}, depth {result.depth}"
         if not result.counted:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
-        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {result.reason or 'the search did not finish'}; {so_far}"
-    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
+        reason = result.reason or "the search did not finish"
+        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}{_omission(result)}"
+    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}{_omission(result)}"
+
+
+def _omission(result: Result) -> str:
+    """What a search that tells states apart by fingerprints has to add."""
+    probability = result.extra.get("omission_probability")
+    return "" if probability is None else f" (up to omission with probability < {probability:.0e})"
 
 
 def _violations(result: Result) -> str:

@@ -37,14 +37,24 @@ Known = dict[str, Any]
 
 
 def question_of(
-    system: TransitionSystem, kernel: Kernel, keep_going: bool, deadlock: bool, classes: Sequence[Sequence[int]] = ()
+    system: TransitionSystem,
+    kernel: Kernel,
+    keep_going: bool,
+    deadlock: bool,
+    compact: bool,
+    classes: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
     """What a checkpoint is bound to, as JSON data; `classes` are the brokers that are exchanged under symmetry."""
     return {
         "model": system.model,
         "settings": dict(system.settings),
         "invariants": list(kernel.verdicts.invariants),
-        "options": {"continue": keep_going, "deadlock": deadlock, "symmetry": list(map(list, classes))},
+        "options": {
+            "compact": compact,
+            "continue": keep_going,
+            "deadlock": deadlock,
+            "symmetry": list(map(list, classes)),
+        },
         "goals": list(kernel.verdicts.goals),
         "bounds": list(kernel.verdicts.bounds),
         "actions": list(system.actions),
@@ -69,7 +79,7 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """How many bytes all rows take."""
+        """Bytes of all rows."""
         return sum(part["states"]["bytes"] for part in self._parts)
 
     @property

@@ -132,6 +132,30 @@ def take_entry(typingctx, address, value):
 
 
 @intrinsic
+def load_fingerprint(typingctx, address):
+    """The 64 bits at an address that another thread may be writing."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.load_atomic(pointer, "monotonic", 8)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def take_fingerprint(typingctx, address, value):
+    """Put 64 bits at an address if it holds 0; whether it did."""
+
+    def generate(context, builder, signature, arguments):
+        i64 = ir.IntType(64)
+        pointer = builder.inttoptr(arguments[0], i64.as_pointer())
+        done = builder.cmpxchg(pointer, i64(0), arguments[1], ordering="monotonic", failordering="monotonic")
+        return builder.extract_value(done, 1)
+
+    return types.boolean(types.uint64, types.uint64), generate
+
+
+@intrinsic
 def fetch_and_add(typingctx, address, amount):
     """Add to the 64-bit integer at an address; what it was before."""
 
@@ -338,6 +362,81 @@ def rebuild(function, table, capacity, blocks, block, partition, count, words, r
             store_entry(np.uint64(table) + np.uint64(4) * slot, tag_of(hashes[i], shift) | np.uint64(first + i + 1))
 
 
+# --- hash compaction ------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def fingerprint(state, words):
+    """64 bits of a state that have nothing to do with its hash, never 0; those of one word differ (SplitMix64)."""
+    h = np.uint64(0)
+    for j in range(words):
+        h ^= load(state + np.uint64(8 * j))
+        h = (h ^ h >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ h >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        h ^= h >> np.uint64(31)
+    return max(h, np.uint64(1))
+
+
+@_compiled
+def take_place(table, capacity, value):
+    """Whether a fingerprint was not in a table, where it now is; it lies at or after its place, as an entry does."""
+    slot = slot_of(value >> np.uint64(32), capacity)
+    while True:
+        at = table + np.uint64(8) * slot
+        entry = load_fingerprint(at)
+        if entry == value:
+            return False
+        if entry == 0:
+            if take_fingerprint(at, value):
+                return True
+            continue
+        slot += np.uint64(1)
+        if slot == capacity:
+            slot = np.uint64(0)
+
+
+@_compiled
+def insert_fingerprints(states, words, row_bytes, hashes, first, count, partitions, blocks, block, shift, slots):
+    """As `insert`, where a table has fingerprints and no rows: a state whose fingerprint is there counts as known."""
+    counts = np.uint64(partitions.ctypes.data + 8 * COUNT)
+    for i in range(first, count):
+        partition = hashes[i] >> shift
+        slots[i] = fingerprint(states + np.uint64(8 * words * i), words)
+        slot = slot_of(slots[i] >> np.uint64(32), partitions[partition, CAPACITY])
+        prefetch(partitions[partition, TABLE] + np.uint64(8) * slot)
+    for i in range(first, count):
+        partition = hashes[i] >> shift
+        counter = counts + partition * np.uint64(8 * COLUMNS)
+        if load(counter) >= partitions[partition, ROOM]:
+            return i
+        if take_place(partitions[partition, TABLE], partitions[partition, CAPACITY], slots[i]):
+            row = fetch_and_add(counter, np.uint64(1))
+            place = row_address(blocks, block, partition, row, row_bytes)
+            write_row(place, states + np.uint64(8 * words * i), words, row_bytes)
+    return count
+
+
+@_compiled
+def move_fingerprints(old, old_capacity, table, capacity):
+    """Fill an empty table with the fingerprints of another."""
+    for slot in range(old_capacity):
+        value = load_fingerprint(np.uint64(old) + np.uint64(8 * slot))
+        if value != 0:
+            take_place(np.uint64(table), np.uint64(capacity), value)
+
+
+@_compiled
+def fingerprint_rows(table, capacity, blocks, block, partition, count, words, row_bytes, state):
+    """Fill an empty table with the fingerprints of the rows of a partition; `state` has room for one."""
+    at = np.uint64(state.ctypes.data)
+    for row in range(count):
+        unpack(row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes), 1, words, row_bytes, at)
+        take_place(np.uint64(table), np.uint64(capacity), fingerprint(at, words))
+
+
+# --- rows of all partitions -----------------------------------------------------------------------------------------
+
+
 @_compiled
 def gather(blocks, block, words, row_bytes, begin, end, at, out):
     """Copy rows `begin[p]..end[p]-1` of each partition into `out` until it is full; `at` says where to go on."""
@@ -396,7 +495,7 @@ def batch(number, starts, ends, bits):
 
 @_compiled
 def advance(
-    functions, words, row_bytes, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
+    functions, words, row_bytes, compact, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
     cursor, buffers, tally, totals, work,
 ):  # fmt: skip
     """One worker's part of the expansion of a level, of about `work` states, or until a partition must grow.
@@ -409,10 +508,16 @@ def advance(
     here = np.uint64(shared.ctypes.data)
     while True:
         if cursor[INSERTED] < cursor[PENDING]:
-            cursor[INSERTED] = insert(
-                np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
-                partitions, blocks, block, shift, slots,
-            )  # fmt: skip
+            if compact:
+                cursor[INSERTED] = insert_fingerprints(
+                    np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
+                    partitions, blocks, block, shift, slots,
+                )  # fmt: skip
+            else:
+                cursor[INSERTED] = insert(
+                    np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
+                    partitions, blocks, block, shift, slots,
+                )  # fmt: skip
             if cursor[INSERTED] < cursor[PENDING]:
                 store(here + np.uint64(8 * PAUSE), np.uint64(1))
                 return PAUSED

@@ -7,7 +7,9 @@ and greatest values.
 
 from __future__ import annotations
 
+import math
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +24,8 @@ from checker.engines.local.checkpoint import Checkpoint, Known, question_of, ter
 from checker.engines.local.errors import failing_instance, failing_predicate
 from checker.engines.local.levels import NativeLevels
 from checker.engines.local.orbits import OrbitLevels
-from checker.engines.local.store import OutOfMemory, Store, smallest
-from checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop
+from checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
+from checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop, Storing
 from checker.kernel.compile import ROOM, Integers, Kernel
 from checker.kernel.layout import Layout, Words
 from checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
@@ -116,13 +118,24 @@ class _Worker:
         return sum(buffer.nbytes for buffer in self.buffers)
 
 
-def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
+def omission_probability(states: int) -> float:
+    """Not below the probability that some state was taken for another, if fingerprints are as good as random ones.
+
+    Two states are one where 64 bits of fingerprint and the bits of the partition agree: n * n / 2 pairs at most, and
+    twice that, since n is counted without the states that were omitted. Rounded up to one digit.
+    """
+    exact = states * states / 2.0 ** (64 + PARTITION_BITS)
+    digits = 10.0 ** math.floor(math.log10(exact)) if exact > 0 else 1.0
+    return min(1.0, float(f"{math.ceil(exact / digits) * digits:.0e}"))
+
+
+def minimum_memory(system: TransitionSystem, workers: int = 1, compact: bool = False) -> int:
     """How many bytes a search needs to begin."""
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
     buffers = 8 * workers * (_room(transitions) * (words + 2 + verdict_words) + (words << _batch_bits(transitions)))
-    return smallest(words, layout.row_bytes, workers) + buffers + 32 * words * len(system.initial)
+    return smallest(words, layout.row_bytes, workers, compact) + buffers + 32 * words * len(system.initial)
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
@@ -147,29 +160,38 @@ def search(
     workers: int | None = 1,
     classes: Sequence[Sequence[int]] = (),
     keeping: Keeping | None = None,
+    storing: Storing = Storing(),
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
 
     None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
     brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
-    levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there.
+    levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
+    where the states are; what is said of a compact store stands in `extra`.
     """
+    compact = storing.kind == "compact"
     began = time.perf_counter()
     workers = _affordable(system, workers or processors(), limits.memory)
-    minimum = minimum_memory(system, workers)
+    minimum = minimum_memory(system, workers, compact)
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     kernel = Kernel(system)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
     compiled = time.perf_counter()
-    store = Store(kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"], limits.memory, workers)
+    shape = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
+    spool = None if storing.kind == "memory" else storing.folder or tempfile.gettempdir()
+    store = Store(*shape, limits.memory, workers, compact=compact, spool=spool)
     run = Search(system, kernel, store, limits, report, began, workers, orbits)
     if keeping is not None:
-        run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
+        run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, compact, classes))
     with termination_interrupts(keeping is not None):
         exploration = run.explore(keep_going, deadlock)
     exploration.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     exploration.workers = workers
+    if storing.kind != "memory":
+        exploration.extra["store"] = storing.kind
+    if compact:
+        exploration.extra["omission_probability"] = omission_probability(int(store.counts.sum()))
     return exploration, run.levels
 
 
@@ -322,8 +344,8 @@ class Search:
 
         def part(worker: _Worker) -> int:
             outcome: int = loops.advance(
-                functions, store.words, store.row_bytes, constrained, store.partitions, store.blocks, store.block,
-                store.shift, ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally,
+                functions, store.words, store.row_bytes, store.compact, constrained, store.partitions, store.blocks,
+                store.block, store.shift, ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally,
                 worker.totals, self._work,
             )  # fmt: skip
             return outcome

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -35,6 +38,8 @@ SLACK: Final = 8
 FIRST_SLOTS: Final = 1 << 8
 HUGE_PAGE: Final = 1 << 21
 LARGEST_PIECE: Final = 1 << 24
+LARGEST_SPOOL_PIECE: Final = 1 << 28
+"""Python keeps a file descriptor open for each piece of a file."""
 LARGEST_COUNT: Final = loops.MARKED - 1
 """Rows that a partition can have: the number of a row has to fit an entry of the table."""
 
@@ -50,7 +55,9 @@ class Store:
     """States of `words` words, in rows of `row_bytes`, in partitions, found again by their hash.
 
     `hashes` is the address of the kernel's function; `workers` says how many may insert at once. `held` and `peak` are
-    bytes.
+    bytes of memory. With a folder as `spool` the rows are in a file there, which the system reads and writes, and are
+    no part of them. A `compact` store tells states apart by fingerprints of 64 bits in each partition; rows are then
+    written, and read level by level, but never looked up.
     """
 
     def __init__(
@@ -62,10 +69,14 @@ class Store:
         workers: int = 1,
         first_slots: int = FIRST_SLOTS,
         block: int = BLOCK,
+        compact: bool = False,
+        spool: str | None = None,
     ) -> None:
         count = 1 << PARTITION_BITS
         self.words, self.row_bytes, self.limit, self.block = words, row_bytes, limit, block
         self.held = self.peak = 0
+        self.compact, self._entry = compact, 8 if compact else 4
+        self._spool = None if spool is None else Spool(spool)
         self.shift = np.uint64(64 - PARTITION_BITS)
         self.partitions = np.zeros((count, loops.COLUMNS), dtype=np.uint64)
         self.blocks = np.zeros((count, 4), dtype=np.uint64)
@@ -109,6 +120,10 @@ class Store:
                 self._more_rows(p, count + max(1 << self.block, 2 * ahead))
             if count + ahead > self._table_room(p):
                 wanted.append(p)
+        if self.compact:
+            for p in wanted:
+                self._move_table(p)
+            wanted = []
         for p in wanted:
             self._new_table(p)
         if each is not None:
@@ -135,7 +150,7 @@ class Store:
         slots, done = np.empty(len(rows), dtype=np.uint64), 0
         while True:
             address = np.uint64(rows.ctypes.data)
-            done = loops.insert(
+            done = (loops.insert_fingerprints if self.compact else loops.insert)(
                 address,
                 self.words,
                 self.row_bytes,
@@ -204,25 +219,43 @@ class Store:
             capacity = int(capacity * (SMALL_GROWTH if capacity < SMALL else GROWTH)) + 2
             if int(capacity * LOAD) > wanted:
                 break
-        size = 4 * capacity
+        size = self._entry * capacity
         old = self._tables[p]
         if old is not None:
             self.room_for(size - old.nbytes)
             self.held -= old.nbytes
             self._tables[p] = old = None
         table = self._allocate(size)
-        self.partitions[p, :2] = table.ctypes.data, size // 4
+        self.partitions[p, :2] = table.ctypes.data, size // self._entry
         self._tables[p] = table
+
+    def _move_table(self, p: int) -> None:
+        """A larger table with the same fingerprints: there is nothing else to fill it from but the old one."""
+        old, capacity = self._tables[p], int(self.partitions[p, loops.CAPACITY])
+        self._tables[p] = None
+        try:
+            self._new_table(p)
+        except OutOfMemory:
+            self._tables[p] = old
+            raise
+        loops.move_fingerprints(old.ctypes.data, capacity, *map(int, self.partitions[p, :2]))
+        self.held -= old.nbytes
 
     def _replace_table(self, p: int, slots: int) -> None:
         """The first table of a partition."""
-        table = self._allocate(4 * slots)
+        table = self._allocate(self._entry * slots)
         self.partitions[p, :2] = table.ctypes.data, slots
         self._tables[p] = table
         self._update_room(p)
 
     def _fill_table(self, p: int) -> None:
         address, capacity, count, _ = map(int, self.partitions[p, :4])
+        if self.compact:
+            state = np.empty(self.words, dtype=np.uint64)
+            loops.fingerprint_rows(
+                address, capacity, self.blocks, self.block, p, count, self.words, self.row_bytes, state
+            )
+            return
         states, hashes = (np.empty(size << self.block, dtype=np.uint64) for size in (self.words, 1))
         loops.rebuild(
             self._hashes, address, capacity, self.blocks, self.block, p, count, self.words, self.row_bytes, self.shift,
@@ -244,8 +277,10 @@ class Store:
         """The address of a new block of rows."""
         if self._free + size > self._end:
             first = size << PARTITION_BITS
-            most = min(LARGEST_PIECE, max(first, self.held // 8)) - SLACK
-            piece = self._allocate(max(size, most // size * size) + SLACK)
+            largest = LARGEST_PIECE if self._spool is None else LARGEST_SPOOL_PIECE
+            most = min(largest, max(first, self.held // 8)) - SLACK
+            room = max(size, most // size * size) + SLACK
+            piece = self._allocate(room) if self._spool is None else self._spool.allocate(room)
             self._pieces.append(piece)
             self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes - SLACK
         self._free += size
@@ -269,11 +304,29 @@ class Store:
         return array
 
 
+class Spool:
+    """Memory that is a file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
+
+    def __init__(self, folder: str) -> None:
+        self._file, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
+        weakref.finalize(self, os.close, self._file)
+        os.unlink(name)
+        self._size = 0
+
+    def allocate(self, size: int) -> npt.NDArray[np.uint32]:
+        """So many bytes or more; OSError where the disk is full, while there is still time to say so."""
+        size += -size % mmap.ALLOCATIONGRANULARITY
+        os.posix_fallocate(self._file, self._size, size)
+        memory = mmap.mmap(self._file, size, offset=self._size)
+        self._size += size
+        return np.frombuffer(memory, dtype=np.uint32)
+
+
 def _ahead(counts: Any) -> Any:
     """How many states a partition should have room for beside those that it has."""
     return np.clip(np.asarray(counts * AHEAD).astype(np.int64), 1, LARGEST_AHEAD)
 
 
-def smallest(words: int, row_bytes: int, workers: int = 1) -> int:
+def smallest(words: int, row_bytes: int, workers: int = 1, compact: bool = False) -> int:
     """How many bytes a store of no states takes."""
-    return Store(words, row_bytes, 0, workers=workers).peak
+    return Store(words, row_bytes, 0, workers=workers, compact=compact).peak

@@ -1,0 +1,60 @@
+"""A search of about a thousand million states on one machine: states, seconds, bytes a state, peak memory.
+
+    python benchmarks/billion.py [--bounds 3/3/3/4] [--store memory] [--share 1.0] [--max-seconds S] [--checkpoint DIR]
+
+The model is kip-320 at replicas/log_size/max_records/max_leader_epoch. `--share 0.1` stops at the end of the level
+with which a tenth of 10**9 states is passed, and says what the whole would take if every state cost the same; tables
+that no longer fit the caches make the rest somewhat dearer. It needs the machine for itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+BILLION = 10**9
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--bounds", default="3/3/3/4")
+    parser.add_argument("--store", default="memory", choices=["memory", "disk", "compact"])
+    parser.add_argument("--share", type=float, default=1.0, help="of 10**9 states; below 1 the search stops there")
+    parser.add_argument("--max-seconds", type=float, default=3600.0)
+    parser.add_argument("--checkpoint", help="a new folder; costs what the disk costs")
+    arguments = parser.parse_args()
+    settings = [x for pair in zip(NAMES, arguments.bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings, "--store", arguments.store]
+    command += ["--invariant", "weak-isr", "--invariant", "strong-isr", "--max-seconds", str(arguments.max_seconds)]
+    if arguments.share < 1:
+        command += ["--max-states", str(int(BILLION * arguments.share))]
+    if arguments.checkpoint:
+        command += ["--checkpoint", arguments.checkpoint]
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "report.json"
+        # The report's last line, and progress on standard error.
+        done = subprocess.run([*command, "--json", str(written)], cwd=ROOT, stdout=subprocess.DEVNULL)
+        if not written.exists():
+            sys.exit(done.returncode)
+        report = json.loads(written.read_text())
+    states, seconds, peak = report["distinct"], report["seconds"]["search"], report["peak_rss_bytes"]
+    print(f"{platform.machine()}, {os.cpu_count()} processors, kip-320 at {arguments.bounds}, {arguments.store}")
+    print(f"{report['verdict']} ({report['reason'] or 'everything explored'}), {report['workers']} workers")
+    print(f"states                {states:>16,}   in {report['depth']} levels, {report['left']:,} not expanded")
+    print(f"seconds               {seconds:>16,.1f}   {states / seconds:,.0f} states/s")
+    print(f"bytes a state, store  {report['store_bytes'] / states:>16.2f}")
+    print(f"bytes a state, all    {peak / states:>16.2f}   peak {peak / 2**30:.2f} GiB")
+    if arguments.share < 1:
+        print(f"at that cost 10**9 take {seconds * BILLION / states:,.0f} s, {peak / states * BILLION / 2**30:.1f} GiB")
+
+
+if __name__ == "__main__":
+    main()
