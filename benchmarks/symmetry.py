@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from checker import check
@@ -18,14 +19,15 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any], tuple[str, ...] | None]] = {
     "kip-320, 3/2/2/2": ("kip-320", {}, None),
     "kip-320, 3/3/3/2": ("kip-320", {"log_size": 3, "max_records": 3}, None),
 }
-SCENARIOS = ("majority-vote-for-who-is-up-to-date", "v1-three-brokers-with-all-fixes")
+SCENARIOS = ("v3-no-epoch-start-guard-fixed-by-kafka-7128",)
+ROOT = Path(__file__).parent.parent
 
 
 def questions() -> Iterator[tuple[str, Any, dict[str, Any], tuple[str, ...] | None]]:
     for name, (model, settings, invariants) in PUBLISHED.items():
         yield name, model, settings, invariants
     for name in SCENARIOS:
-        scenario = read(f"counterexamples/{name}")
+        scenario = read(ROOT / "counterexamples" / name)
         yield f"scenario {name}", scenario.specification(), dict(scenario.settings), scenario.invariants
 
 
