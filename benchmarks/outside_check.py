@@ -1,37 +1,91 @@
-"""The states of every model, as isrcheck, Spin and Rumur count them.
+"""The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
 
-    python benchmarks/outside_check.py [--large]
+    python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
 
-Exit code 10 if any two differ. `--large` takes the defaults of each model instead of two replicas.
+Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
+of all scenarios with at most as many states as `--max-states` says. A guard too large for Promela is left to Rumur.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from click.testing import CliRunner
 
 from checker.cli import main
 from checker.library import load_model_class, model_names
+from checker.scenarios.collection import folders
+from checker.scenarios.scenario import read
+
+ROOT = Path(__file__).parent.parent
+QUICK = (
+    {"replicas": "2"},
+    {"replicas": "2", "log_size": "3", "max_records": "3", "max_leader_epoch": "1"},
+    {"replicas": "2", "crashes": "1"},
+)
+MORE = (
+    {"replicas": "2", "log_size": "1", "max_records": "1", "max_leader_epoch": "2"},
+    {"replicas": "3", "log_size": "1", "max_records": "1", "max_leader_epoch": "0"},
+    {"replicas": "2", "crashes": "1", "expiries": "1"},
+    {"replicas": "2", "crashes": "2"},
+    {"replicas": "3", "crashes": "1"},
+)
+"""What is tried with each model that has all of these settings, and allows them."""
+Settings = dict[str, str]
 
 
-def settings_of(name: str, large: bool) -> list[str]:
-    """Two replicas, where a model has a setting of that name."""
-    small = not large and "replicas" in load_model_class(name).cls.declared_settings()
-    return ["-s", "replicas=2"] if small else []
+def settings_of(name: str, large: bool) -> Iterator[Settings]:
+    """Several settings of a model; its defaults where none of those above fit."""
+    cls = load_model_class(name).cls
+    fitting = [s for s in (*QUICK, *(MORE if large else ())) if s.keys() <= cls.declared_settings().keys()]
+    yield from fitting
+    if large or not fitting:
+        yield {}
 
 
-def compare(large: bool) -> int:
-    worst = 0
-    for name in model_names():
-        done = CliRunner().invoke(main, ["crosscheck", name, *settings_of(name, large)])
-        print(f"{name}\n{done.output}", flush=True)
-        worst = max(worst, done.exit_code)
-    return worst
+def of_scenarios(most: int) -> Iterator[tuple[str, Settings]]:
+    """Models and settings of the scenarios that explored everything, each once."""
+    seen = set()
+    for folder, root in folders((str(ROOT / "counterexamples"),)):
+        scenario = read(folder, root)
+        found = json.loads((folder / "expected.json").read_text())
+        if scenario.file is None and found["left"] == 0 and found["distinct"] <= most:
+            settings = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in scenario.settings.items()}
+            key = (scenario.model, tuple(sorted(settings.items())))
+            if key not in seen:
+                seen.add(key)
+                yield scenario.model, settings
+
+
+def compared(name: str, settings: Settings) -> int:
+    """The exit code of a comparison, which is printed; 150 for settings that the model refuses."""
+    given = [x for pair in settings.items() for x in ("-s", "=".join(pair))]
+    done = CliRunner().invoke(main, ["crosscheck", name, *given, "--max-seconds", "600"])
+    if done.exit_code == 150 and "too large for Promela" in done.output:
+        done = CliRunner().invoke(main, ["crosscheck", name, *given, "--with", "rumur", "--max-seconds", "600"])
+    print(f"{name} {' '.join(given[1::2])}\n{done.output}", flush=True)
+    return done.exit_code
+
+
+def compare(cases: list[tuple[str, Settings]]) -> int:
+    codes = [compared(name, settings) for name, settings in cases]
+    refused, agree = codes.count(150), codes.count(0)
+    print(f"{len(codes)} asked, {agree} agree, {refused} refused, {len(codes) - agree - refused} differ or failed")
+    return max((code for code in codes if code != 150), default=150)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--large", action="store_true", help="the defaults of each model")
-    sys.exit(compare(parser.parse_args().large))
+    parser.add_argument("--large", action="store_true", help="also more settings, and the defaults")
+    parser.add_argument("--scenarios", action="store_true", help="also the settings of scenarios: an hour")
+    parser.add_argument("--max-states", type=int, default=20_000, metavar="N", help="of a scenario that is compared")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only models whose name has this")
+    asked = parser.parse_args()
+    chosen = [(name, s) for name in model_names() if asked.only in name for s in settings_of(name, asked.large)]
+    if asked.scenarios:
+        chosen += [case for case in of_scenarios(asked.max_states) if asked.only in case[0] and case not in chosen]
+    sys.exit(compare(chosen))

@@ -6,7 +6,8 @@ Every row is a tool on a model: distinct states, seconds of the search alone (me
 states a second, and the peak memory of the process, whole and for each state. What comes before a search (tracing,
 translating, compiling) has a column of its own. "tuned" is `benchmarks/kip320.pml`, by hand; "export" is what
 `isrcheck export` writes. Spin and Rumur check no invariant here, isrcheck checks weak-isr and strong-isr or the model's
-own. Exit code 10 if two tools count different states. `--large` adds kip-320 at 3/3/3/3: 64.7 million states.
+own. Memory below some 30 MiB is that of this program, from which each process is started. Exit code 10 if two tools
+count different states. `--large` adds kip-320 at 3/3/3/3: 64.7 million states.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from checker.cli import main
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))
-PAGES = ["README.md", "docs/bounded.md", "docs/symmetry.md", *SCENARIOS]
+PAGES = ["README.md", "docs/bounded.md", "docs/simulation.md", "docs/symmetry.md", *SCENARIOS]
 
 
 def shown(page: str) -> list[tuple[str, list[str]]]:

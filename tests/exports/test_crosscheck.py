@@ -15,7 +15,10 @@ from checker.checking import check
 from checker.cli import main
 from checker.exploration import Limits
 from checker.exports.crosscheck import TOOLS, Found
+from checker.exports.murphi import murphi
+from checker.exports.promela import promela
 from checker.kernel import lanes
+from checker.kernel.llvm import kernel_text
 from checker.library import load_model_class
 from model.language import Model, ModelError
 from model.language import expressions as e
@@ -154,27 +157,52 @@ def assert_agree_on_random(tool: str, source: str) -> None:
 # --- what is wrong is noticed ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tool", [spin, rumur])
-def test_a_wrong_export_is_noticed(tool: str) -> None:
-    system = system_of("kip-101", replicas=2, log_size=1, max_records=1)
+KIP_101 = {"replicas": 2, "log_size": 1, "max_records": 1}
+WRITERS = {"spin": ("promela", promela), "rumur": ("murphi", murphi)}
+
+
+def with_one_guard_weaker(system: TransitionSystem) -> TransitionSystem:
+    """A leader drops a follower from its ISR that is not behind."""
     first = next(t for t in system.transitions if t.label.action == "leader-shrink-isr")
     weaker = replace(first, guard=e.and_(*(a for a in first.guard.arguments if "log[" not in e.render(a))))
-    wrong = replace(system, transitions=tuple(weaker if t is first else t for t in system.transitions))
-    ours = by_isrcheck("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1})
-    assert essence(by_tool(tool, system)) == ours
-    assert essence(by_tool(tool, wrong)) != ours
+    assert weaker.guard is not first.guard
+    return replace(system, transitions=tuple(weaker if t is first else t for t in system.transitions))
+
+
+def crosschecked(tool: str) -> tuple[int, str]:
+    settings = [x for name, value in KIP_101.items() for x in ("-s", f"{name}={value}")]
+    done = CliRunner().invoke(main, ["crosscheck", "kip-101", *settings, "--with", tool])
+    return done.exit_code, done.output
 
 
 @pytest.mark.parametrize("tool", [spin, rumur])
-def test_a_wrong_kernel_is_noticed(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs = essence(by_tool(tool, system_of("kip-101", replicas=2, log_size=1, max_records=1)))
+def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert crosschecked(tool)[0] == 0
+    name, written = WRITERS[tool]
+    wrong = lambda system, *judged: written(with_one_guard_weaker(system), *judged)  # noqa: E731
+    monkeypatch.setattr(f"checker.exports.crosscheck.{name}", wrong)
+    code, output = crosschecked(tool)
+    assert code == 10
+    assert "DIFFERS" in output
 
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+def test_crosscheck_catches_a_kernel_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = lambda system, *more: kernel_text(with_one_guard_weaker(system), *more)  # noqa: E731
+    monkeypatch.setattr("checker.kernel.compile.kernel_text", wrong)
+    code, output = crosschecked(tool)
+    assert code == 10
+    assert "DIFFERS" in output
+
+
+@pytest.mark.needs("spin")
+def test_crosscheck_catches_a_kernel_with_one_wrong_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(self: lanes.Lanes, node: e.Expression) -> str:
         a, b = map(self._integer, node.arguments)
         return self.writer.let(f"icmp slt {lanes.INTEGERS} {a}, {b}")
 
     monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
-    assert by_isrcheck("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1}) != theirs
+    assert crosschecked("spin")[0] == 10
 
 
 # --- the command ----------------------------------------------------------------------------------------------------
