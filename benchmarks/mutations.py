@@ -47,7 +47,12 @@ FIXES = (
     ("KIP-380, nothing sent before", "v3-stop-meant-for-a-former-life-fixed-by-kip-380", "*", "s.channel[c][b] = []"),
     ("KIP-516, commands", "v3-topic-recreated-fixed-by-kip-516", "*-by-command", "request.incarnation =="),
     ("KIP-516, fetches", "v3-topic-recreated-fixed-by-kip-516", "fetch", "s.incarnation[p][leader] =="),
-    ("KIP-516, StopReplica", "v3-late-stop-after-a-recreation-fixed-by-kip-516", "fetch", "s.incarnation[p][leader] =="),
+    (
+        "KIP-516, StopReplica",
+        "v3-late-stop-after-a-recreation-fixed-by-kip-516",
+        "fetch",
+        "s.incarnation[p][leader] ==",
+    ),
     ("KIP-570", "v3-late-stop-after-a-reassignment-fixed-by-kip-570", "stop-replica", "request.epoch"),
     ("KAFKA-15665", "v3-reassignment-completes-early-fixed-by-kafka-15665", "*", "caught_up("),
     ("KAFKA-7786", "v3-late-truncation-answer-fixed-by-kafka-7786", "truncate", "reply.asked_in == replica.epoch"),
