@@ -44,7 +44,7 @@ def falsified(name: str, finding: Finding) -> dict[str, Any]:
     about = {
         "name": name,
         "sentence": finding.sentence,
-        "notes": [line.strip() for line in blame_text(name, finding)],
+        "notes": [line.strip() for line in blame_text(finding)],
         "culprits": blamed,
     }
     return about | instance_data(finding.instance, finding.trace)
