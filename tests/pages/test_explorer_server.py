@@ -199,7 +199,7 @@ def test_what_an_instance_would_change_is_what_it_changes(server: Server) -> Non
             changed = {told["rows"][int(row)]["path"]: text for row, text in told["steps"][-1]["texts"].items()}
             assert {path: new for path, _, new in choice["changes"]} == changed
             assert choice["sentence"] == told["steps"][-1]["sentence"]
-        walked = (*walked, instances(here)[-1])
+        walked = (*walked, *instances(here)[-1:])
 
 
 def instances(answer: Any) -> list[int]:

@@ -234,8 +234,13 @@
 
   // --- keys ----------------------------------------------------------------------------------------------------------
 
-  const undo = () => { if (here && here.at > 0) go({ ...here, at: here.at - 1 }); };
-  const redo = () => { if (here && here.at < here.path.length) go({ ...here, at: here.at + 1 }); };
+  // The address is ahead of the answers: of two quick keys the second counts too.
+  const move = (steps) => {
+    const to = place();
+    if (here && to.at + steps >= 0 && to.at + steps <= to.path.length) go({ ...to, at: to.at + steps });
+  };
+  const undo = () => move(-1);
+  const redo = () => move(1);
 
   function pressed(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return;
