@@ -19,7 +19,7 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any], tuple[str, ...] | None]] = {
     "kip-320, 3/2/2/2": ("kip-320", {}, None),
     "kip-320, 3/3/3/2": ("kip-320", {"log_size": 3, "max_records": 3}, None),
 }
-SCENARIOS = ("v3-no-epoch-start-guard-fixed-by-kafka-7128",)
+SCENARIOS = ("majority-with-crashes",)
 ROOT = Path(__file__).parent.parent
 
 
