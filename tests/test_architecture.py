@@ -15,7 +15,7 @@ OURS = {"model", "invariants", "checker"}
 MAY_IMPORT = {"model": {"model"}, "invariants": {"model", "invariants"}, "checker": OURS}
 HOMES = {
     "numba": ("checker/engines/local", "checker/engines/simulation"),
-    "llvmlite": ("checker/kernel", "checker/engines/local"),
+    "llvmlite": ("checker/kernel", "checker/engines/local", "checker/engines/simulation"),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
     "pyarrow": ("checker/engines/spark", "checker/datasets"),
