@@ -22,11 +22,12 @@ SCHEMA = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
 TRACE = ROOT / "truncate-to-hw" / "trace.itf.json"
 
 STORY = """\
-  7  broker 1    Broker 1 copies record 0 of epoch 0 to offset 0 from broker 0, still leader of epoch 0 in its own eyes;
-                 its high watermark stays 0.
+  7  broker 1    Broker 1 copies record 0 of epoch 0 to offset 0 from broker 0, still leader of epoch 0 in its own
+                 eyes; its high watermark stays 0.
                  follower-replicate(follower=1, leader=0)
-                 broker 1 *  follows 0 in epoch 0  [|| #0/0]  high watermark 0, log end 1
+                 broker 1    follows 0 in epoch 0  [|| #0/0]  high watermark 0, log end 1
 """
+"""Broker 1 has no star: the controller has taken it out of the ISR in the step into state 3."""
 
 
 def test_show_tells_a_recorded_trace_and_replay_does_too() -> None:
@@ -37,7 +38,7 @@ def test_show_tells_a_recorded_trace_and_replay_does_too() -> None:
     assert lines[0] == "VALID  weak-isr: 9 states, ends in a violation of weak-isr"
     text = (ROOT / "truncate-to-hw" / "trace.txt").read_text()
     assert lines[2:] == re.sub(r"  culprits: .*", "  culprits: not determined", text).splitlines()
-    assert STORY in shown.out.replace("broker 1    ", "broker 1  " + "  ")
+    assert STORY in shown.out
 
 
 def test_plain_shows_changes_of_variables_alone() -> None:
@@ -118,3 +119,9 @@ def test_several_partitions_are_told_apart() -> None:
     model: Any = load_model_class("v3").cls(partitions=2)
     drawn = logs(model, initial_states(model)[0])
     assert [(log.partition, log.broker) for log in drawn] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_a_broker_that_is_down_is_drawn_so() -> None:
+    """Broker 0 has crashed without a checkpoint: its high watermark is 0 again, its record is still on disk."""
+    out = run("show", ROOT / "v3-unclean-election" / "trace.itf.json").out
+    assert "broker 0 *  down  [|| #0/0]  high watermark 0, log end 1\n" in out
