@@ -272,11 +272,11 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         (("kip-279", *small), "is of model kip-320, not kip-279; ask the same, or begin anew"),
         (
             ("kip-320", *small, "--deadlock"),
-            "deadlock=False, not compact=False, continue=False, deadlock=True; ask",
+            "symmetry=[], not compact=False, continue=False, deadlock=True, symmetry=[]; ask",
         ),
         (
             ("kip-320", *small, "--continue"),
-            "is of options compact=False, continue=False, deadlock=False, symmetry=none, not compact=False, continue=True, ",
+            "is of options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=True, ",
         ),
         (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
     ):
