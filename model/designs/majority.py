@@ -17,7 +17,22 @@ from typing import Any
 
 from model.designs.logs import any_partition
 from model.designs.majority_elections import ElectionsByMajority
-from model.language import action, broker, count, goal, minimum, none, number, record, setting, some, when
+from model.language import (
+    action,
+    asked,
+    becomes,
+    broker,
+    count,
+    goal,
+    listed,
+    minimum,
+    none,
+    number,
+    record,
+    setting,
+    some,
+    when,
+)
 
 
 class MajorityVote(ElectionsByMajority):
@@ -99,6 +114,11 @@ class MajorityVote(ElectionsByMajority):
         s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)
         s.log[p][b].append({"id": self.empty_record, "epoch": epoch})
 
+    def told_write_first_record(self, old: Any, new: Any, p: int, b: Any) -> str:
+        added, end = new.log[p][b][-1], len(old.log[p][b])
+        why = "with which earlier ones can be committed"
+        return f"{b}, the new leader, appends an empty record of epoch {added.epoch} at offset {end}, {why}"
+
     # --- replication ------------------------------------------------------------------------------------------------
 
     def pulls(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
@@ -133,6 +153,23 @@ class MajorityVote(ElectionsByMajority):
         s.replica[p][follower].high_watermark = high_watermark
         s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
 
+    def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        end, mine = len(old.log[p][follower]), new.log[p][follower]
+        got = f"gets {self.record_in_words(mine[-1])}" if len(mine) > end else "gets no record"
+        before, after = old.known_end[p][leader][follower], new.known_end[p][leader][follower]
+        learns = (
+            f"; {leader} learns its log end {becomes('none' if before < 0 else before, after)}"
+            if before != after
+            else ""
+        )
+        passed = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        raised = f", high watermark {becomes(*passed)}" if passed[0] != passed[1] else ""
+        return f"{follower} fetches from {leader} at offset {end} and {got}{raised}{learns}"
+
+    def record_in_words(self, found: Any) -> str:
+        name = "the empty record" if found.id == self.empty_record else f"record {found.id}"
+        return f"{name} of epoch {found.epoch}"
+
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def step_back(self, s: Any, p: int, follower: Any, leader: Any) -> None:
         """A follower drops its last record, which the leader does not have."""
@@ -142,6 +179,13 @@ class MajorityVote(ElectionsByMajority):
         end = s.log[p][follower].length - 1
         s.log[p][follower].truncate(end)
         s.replica[p][follower].high_watermark = minimum(end, s.replica[p][follower].high_watermark)
+
+    def told_step_back(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        gone, ends = old.log[p][follower][-1], becomes(len(old.log[p][follower]), len(new.log[p][follower]))
+        dropped = f"drops {self.record_in_words(gone)}, which {leader}, its leader, does not have"
+        passed = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        lowered = f", high watermark {becomes(*passed)}" if passed[0] != passed[1] else ""
+        return f"{follower} {dropped} at that offset: log end {ends}{lowered}"
 
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: Any, p: int, b: Any) -> None:
@@ -158,6 +202,16 @@ class MajorityVote(ElectionsByMajority):
         self.note_commit(s, p, b, end, True)
         s.replica[p][b].high_watermark = end
 
+    def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
+        passed, end = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
+        have = [x for x in self.brokers if x == b or old.known_end[p][b][x] >= end]
+        records = " and ".join(self.record_in_words(r) for r in new.log[p][b][passed:end])
+        who, elected = f"{b}, leader of epoch {old.replica[p][b].epoch},", old.elected[p]
+        if not asked(old, self.is_legitimate, p, b):
+            who = f"{who.rstrip(',')} although {elected.leader} was elected in epoch {elected.epoch},"
+        known = f"knows that {listed(have)} have its log up to {end}, a majority"
+        return f"{who} {known}, and commits {records}: high watermark {becomes(passed, end)}"
+
     # --- crashes ----------------------------------------------------------------------------------------------------
 
     @action(b=broker, actor="b", perturbation=True)
@@ -173,6 +227,13 @@ class MajorityVote(ElectionsByMajority):
             s.replica[p][b].votes = set()
             s.replica[p][b].high_watermark = 0
 
+    def told_crash(self, old: Any, new: Any, b: Any) -> str:
+        kept = " and ".join(
+            f"log end {len(old.log[p][b])} and epoch {old.replica[p][b].epoch}" for p in self.all_partitions
+        )
+        led = any(asked(old, self.leads, p, b) for p in self.all_partitions)
+        return f"{b}{', a leader,' if led else ''} crashes; its disk keeps {kept}"
+
     @action(b=broker, actor="b")
     def restart(self, s: Any, b: Any) -> None:
         """A broker starts again, and waits for a leader."""
@@ -182,6 +243,12 @@ class MajorityVote(ElectionsByMajority):
         s.up = s.up | {b}
         for p in self.all_partitions:
             s.replica[p][b].role = "follower"
+
+    def told_restart(self, old: Any, new: Any, b: Any) -> str:
+        kept = " and ".join(
+            f"log end {len(old.log[p][b])} and epoch {old.replica[p][b].epoch}" for p in self.all_partitions
+        )
+        return f"{b} starts again with {kept}, and waits for a leader"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

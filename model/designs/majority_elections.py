@@ -13,12 +13,16 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import UNKNOWN, Logs, any_partition
+from model.designs.replica_sentences import now
 from model.language import (
     action,
+    asked,
+    becomes,
     broker,
     count,
     enum,
     flag,
+    listed,
     none,
     number,
     optional,
@@ -161,6 +165,10 @@ class ElectionsByMajority(Logs):
         s.require(~some(self.leads(s, p, x) for x in self.brokers), ~self.is_winning(s, p), self.would_win(s, p, b))
         self.stand(s, p, b)
 
+    def told_stand_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+        epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
+        return f"{b}, {self.last_in_words(old, p, b)}, finds no leader up and stands for election in epoch {epochs}"
+
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def time_out(self, s: Any, p: int, b: Any) -> None:
         """A replica hears of no leader for too long, and stands."""
@@ -169,6 +177,17 @@ class ElectionsByMajority(Logs):
         s.require(s.timeouts < self.timeouts)
         s.timeouts += 1
         self.stand(s, p, b)
+
+    def told_time_out(self, old: Any, new: Any, p: int, b: Any) -> str:
+        epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
+        leaders = [x for x in self.brokers if asked(old, self.leads, p, x)]
+        up = f", although {listed(leaders)} leads," if len(leaders) == 1 else ""
+        return f"{b}, {self.last_in_words(old, p, b)}, times out{up} and stands for election in epoch {epochs}"
+
+    def last_in_words(self, s: Any, p: int, b: Any) -> str:
+        """What voters look at in a log."""
+        log = s.log[p][b]
+        return f"whose log ends at {len(log)} with a record of epoch {log[-1].epoch}" if log else "whose log is empty"
 
     @action(p=any_partition, voter=broker, candidate=broker, actor="voter")
     def grant_vote(self, s: Any, p: int, voter: Any, candidate: Any) -> None:
@@ -184,6 +203,13 @@ class ElectionsByMajority(Logs):
         self.take_role(s, p, voter, "follower", none)
         other.votes = other.votes.including(voter)
 
+    def told_grant_vote(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:
+        epoch = now(old.replica[p][voter].epoch, new.replica[p][voter].epoch)
+        deposed = " and leads no more" if old.replica[p][voter].role == "leader" else ""
+        votes = becomes(old.replica[p][candidate].votes, new.replica[p][candidate].votes)
+        whom = f"votes in epoch {epoch} for {candidate}, {self.last_in_words(old, p, candidate)},{deposed}"
+        return f"{voter}, {self.last_in_words(old, p, voter)}, {whom.rstrip(',')}: votes for {candidate} {votes}"
+
     @action(p=any_partition, b=broker, actor="b")
     def become_leader(self, s: Any, p: int, b: Any) -> None:
         """A candidate that most replicas have voted for leads."""
@@ -193,6 +219,10 @@ class ElectionsByMajority(Logs):
         s.require(self.is_up(s, b), replica.role == "candidate", replica.votes.size >= self.majority)
         self.note_election(s, p, b, replica.epoch)
         self.take_role(s, p, b, "leader", b)
+
+    def told_become_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        replica = old.replica[p][b]
+        return f"{b}, {self.last_in_words(old, p, b)}, leads in epoch {replica.epoch} with the votes of {replica.votes}"
 
     def note_election(self, s: Any, p: int, b: Any, epoch: Any) -> None:
         later = epoch > s.elected[p].epoch
@@ -207,6 +237,9 @@ class ElectionsByMajority(Logs):
         s.require(~some(self.leads(s, p, x) for x in self.brokers))
         self.win(s, p, b, voters)
 
+    def told_elect(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
+        return f"with no leader up, {self.winning_in_words(old, new, p, b, voters)}"
+
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", perturbation=True)
     def depose(self, s: Any, p: int, b: Any, voters: Any) -> None:
         """A replica hears of no leader for too long, and just enough replicas elect it although there is one."""
@@ -215,6 +248,16 @@ class ElectionsByMajority(Logs):
         s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
         s.timeouts += 1
         self.win(s, p, b, voters)
+
+    def told_depose(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
+        return f"{b} times out, and {self.winning_in_words(old, new, p, b, voters)}"
+
+    def winning_in_words(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
+        """Who elects whom, and who ceases to lead by voting."""
+        deposed = [v for v in self.brokers if v in voters and v != b and old.replica[p][v].role == "leader"]
+        over = f"; {listed(deposed)} leads no more" if deposed else ""
+        epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
+        return f"{voters} elect {b}, {self.last_in_words(old, p, b)}: it leads in epoch {epochs}{over}"
 
     def win(self, s: Any, p: int, b: Any, voters: Any) -> None:
         """A replica is elected in its next epoch by some others."""
@@ -245,6 +288,16 @@ class ElectionsByMajority(Logs):
         own.votes = set()
         self.take_role(s, p, b, "follower", leader)
 
+    def told_hear_of_leader(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+        epoch = now(old.replica[p][b].epoch, new.replica[p][b].epoch)
+        return f"{b}{self.ceasing_in_words(old, p, b)} hears that {leader} leads, and follows it in epoch {epoch}"
+
+    def ceasing_in_words(self, old: Any, p: int, b: Any) -> str:
+        """What a replica no longer is when it hears of another epoch."""
+        before = old.replica[p][b]
+        was = {"leader": "leader", "candidate": "candidate"}.get(before.role)
+        return f", {was} of epoch {before.epoch}," if was else ""
+
     @action(p=any_partition, b=broker, other=broker, actor="b")
     def hear_of_later_epoch(self, s: Any, p: int, b: Any, other: Any) -> None:
         """A replica hears of a later epoch from one that it cannot follow or vote for; it neither leads nor stands."""
@@ -257,3 +310,8 @@ class ElectionsByMajority(Logs):
         mine.voted = False
         mine.votes = set()
         self.take_role(s, p, b, "follower", none)
+
+    def told_hear_of_later_epoch(self, old: Any, new: Any, p: int, b: Any, other: Any) -> str:
+        epoch = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
+        was = {"leader": "leads no more and ", "candidate": "stands no more and "}.get(old.replica[p][b].role, "")
+        return f"{b} hears of a later epoch from {other}, {epoch}: it {was}waits to hear of a leader"

@@ -14,7 +14,8 @@ from typing import Any
 
 from model.designs.logs import any_partition
 from model.designs.partition_state import PartitionState
-from model.language import action, broker, goal, setting, some
+from model.designs.replica_sentences import ends_in_words, of_partition, truncates
+from model.language import action, asked, becomes, broker, goal, setting, some
 
 
 class PrimaryBackup(PartitionState):
@@ -71,6 +72,12 @@ class PrimaryBackup(PartitionState):
         s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
         s.state[p] = {"leader": b, "isr": alive, "epoch": state.epoch + 1, "version": state.version + 1}
 
+    def told_elect(self, old: Any, new: Any, p: int, b: Any) -> str:
+        before, after = old.state[p], new.state[p]
+        dead = f"{before.leader}, the leader{of_partition(self, p)}, is dead"
+        isr, epoch = becomes(before.isr, after.isr), becomes(before.epoch, after.epoch)
+        return f"{dead}: {b}, a live member of the ISR, shall lead; ISR {isr}, epoch {epoch}"
+
     @action(p=any_partition, b=broker, actor="b")
     def hear_of_leader(self, s: Any, p: int, b: Any) -> None:
         """A broker hears of the latest decision, and follows."""
@@ -81,6 +88,12 @@ class PrimaryBackup(PartitionState):
         self.become_follower(s, p, b, state.leader, state.epoch)
         s.replica[p][b].version = state.version
 
+    def told_hear_of_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        epoch = f"(epoch {becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)})"
+        down = "" if asked(old, self.is_up, old.state[p].leader) else ", which is down by now,"
+        heard = f"hears that {old.state[p].leader}{down} leads{of_partition(self, p)} {epoch}"
+        return f"{b} {heard}, follows it and {truncates(self, old, new, p, b)}"
+
     @action(p=any_partition, b=broker, actor="b")
     def hear_that_it_leads(self, s: Any, p: int, b: Any) -> None:
         """A broker hears of the latest decision, which is that it leads."""
@@ -90,6 +103,11 @@ class PrimaryBackup(PartitionState):
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader == b)
         self.become_leader(s, p, b, state.epoch, state.isr)
         s.replica[p][b].version = state.version
+
+    def told_hear_that_it_leads(self, old: Any, new: Any, p: int, b: Any) -> str:
+        epoch = f"(epoch {becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)})"
+        how = f"with ISR {new.replica[p][b].isr}, {ends_in_words(new, p, b)}"
+        return f"{b} hears that it leads{of_partition(self, p)} {epoch}, and does so {how}"
 
     def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
         """The leader writes the ISR at the version that it knows."""

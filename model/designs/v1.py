@@ -24,10 +24,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from model.designs import zookeeper_sentences as sentences
 from model.designs.logs import any_partition
+from model.designs.replica_sentences import ends_in_words, now, of_partition
 from model.designs.watched_replicas import WatchedReplicas
 from model.designs.watches import Watch
-from model.language import action, broker, flag, goal, per, record, set_of, setting, some
+from model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some
 
 
 class ZookeeperListeners(WatchedReplicas):
@@ -111,6 +113,11 @@ class ZookeeperListeners(WatchedReplicas):
         s.candidate[p][b] = {"stands": True, "isr": state.isr, "version": state.version}
         self.note_load(s, 0, 3)
 
+    def told_stand_for_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        why = sentences.place_in(old.state[p].isr)
+        node = f"finds no leader node{of_partition(self, p)}"
+        return f"{b} {node} and may lead, for {why}; it will try to create the node"
+
     @action(p=any_partition, b=broker, actor="b")
     def create_leader_node(self, s: Any, p: int, b: Any) -> None:
         """A replica that found no leader node is the first to create it, and leads (becomeLeader)."""
@@ -127,6 +134,17 @@ class ZookeeperListeners(WatchedReplicas):
         self.forget_candidacy(s, p, b)
         self.note_load(s, told, 1)
 
+    def told_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
+        read, isr = old.candidate[p][b].isr, old.state[p].isr
+        what = f"the ISR {read} that it read"
+        if self.election != "read-then-create":
+            what += f" and now writes: in ZooKeeper {self.written_in_words(old, new, p)}"
+        elif isr != read:
+            what += f", although that is {isr} by now"
+        made = f"is the first to create the leader node{of_partition(self, p)}"
+        told = sentences.notified(self, old, new, p, "leader", by=b)
+        return f"{b} {made} and leads with {ends_in_words(new, p, b)}, and {what}{told}"
+
     @action(p=any_partition, b=broker, actor="b")
     def lose_election(self, s: Any, p: int, b: Any) -> None:
         """A replica finds that another has created the leader node, and follows that (becomeFollower)."""
@@ -137,6 +155,10 @@ class ZookeeperListeners(WatchedReplicas):
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 2)
 
+    def told_lose_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+        first = f"fails to create the leader node, for {old.state[p].leader} has created it first"
+        return f"{b} {first}; it {self.following_in_words(old, new, p, b)}"
+
     @action(p=any_partition, b=broker, actor="b")
     def take_the_lead(self, s: Any, p: int, b: Any) -> None:
         """Told of the leader node, a replica finds none, and creates it in one step with the ISR's next version."""
@@ -146,6 +168,13 @@ class ZookeeperListeners(WatchedReplicas):
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))
         self.note_load(s, self.read_and_watch(s, p, b, "leader", changes=True), 4)
+
+    def told_take_the_lead(self, old: Any, new: Any, p: int, b: Any) -> str:
+        made = (
+            f"finds no leader node{of_partition(self, p)}, creates it and writes {self.written_in_words(old, new, p)}"
+        )
+        told = sentences.notified(self, old, new, p, "leader", by=b)
+        return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{told}"
 
     def lead(self, s: Any, p: int, b: Any, isr: Any, version: Any) -> None:
         """The leader node names a broker, and it leads with an ISR that it has read."""
@@ -173,6 +202,17 @@ class ZookeeperListeners(WatchedReplicas):
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 1)
 
+    def told_follow_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        who = f"{b}, {sentences.until_now(old, p, b)}"
+        return f"{who} finds the leader node of {old.state[p].leader}; it {self.following_in_words(old, new, p, b)}"
+
+    def following_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
+        """A replica follows; it truncates unless it is told of its own leader and need not begin again."""
+        before, leader = old.replica[p][b], old.state[p].leader
+        if self.skip_same_leader and before.role == "follower" and before.leader == leader:
+            return f"follows {leader} as before, and truncates nothing"
+        return sentences.follows(self, old, new, p, b)
+
     @action(p=any_partition, b=broker, actor="b")
     def nothing_to_do(self, s: Any, p: int, b: Any) -> None:
         """Told of the leader node, a broker finds itself there, or none and that it may not lead."""
@@ -184,6 +224,15 @@ class ZookeeperListeners(WatchedReplicas):
         self.read_and_watch(s, p, b, "leader")
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 1)
+
+    def told_nothing_to_do(self, old: Any, new: Any, p: int, b: Any) -> str:
+        state, whose = old.state[p], of_partition(self, p)
+        if state.leader == b:
+            return f"{b} finds that the leader node{whose} is its own, and {sentences.goes_on(old, p, b)}"
+        if not asked(old, self.is_assigned, p, b):
+            return f"{b} looks at the leader node{whose}, and does nothing: it is no replica"
+        out = f"it is not in the ISR {state.isr}"
+        return f"{b} finds no leader node{whose}, but may not lead, for {out}; it {sentences.goes_on(old, p, b)}"
 
     # --- the ISR ----------------------------------------------------------------------------------------------------
 
@@ -209,6 +258,10 @@ class ZookeeperListeners(WatchedReplicas):
         s.require(version <= self.max_version)
         s.state[p].version = version
         return version
+
+    def written_in_words(self, old: Any, new: Any, p: int) -> str:
+        versions = f", version {now(old.state[p].version, new.state[p].version)}"
+        return super().written_in_words(old, new, p) + (versions if self.isr_write == "conditional" else "")
 
     # --- sessions and crashes ---------------------------------------------------------------------------------------
 

@@ -21,8 +21,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from model.designs.logs import any_partition
+from model.designs.v2_sentences import deletes_node
 from model.designs.v2_topics import AdministeredTopics
 from model.designs.watches import Watch
+from model.designs.zookeeper_sentences import leader_in_words
 from model.language import action, broker, goal, setting, some
 
 
@@ -55,6 +57,11 @@ class LeaderCoordination(AdministeredTopics):
         s.require(self.leads(s, p, b), s.replica[p][b].isr.has(preferred), self.has_path(s, p))
         self.stop_leading(s, p, b)
         self.give_up_node(s, p, b)
+
+    def told_check_load_balancing(self, old: Any, new: Any, p: int, b: Any) -> str:
+        why = f"has {self.broker(0)}, the preferred replica, in its ISR {old.replica[p][b].isr}"
+        given = deletes_node(self, old, new, p, b)
+        return f"{leader_in_words(self, old, p, b)} {why}: it stops leading and {given}"
 
     @goal
     def another_broker_leads(self, s: Any) -> Any:

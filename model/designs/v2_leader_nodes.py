@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import v2_sentences
+from model.designs import zookeeper_sentences as sentences
 from model.designs.logs import UNKNOWN, any_partition
+from model.designs.replica_sentences import of_partition
 from model.designs.zookeeper_watches import ZookeeperWatches
-from model.language import action, broker, every, flag, implies, minimum, none, set_of, setting, when
+from model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
 
 PATH = "leader"
 
@@ -147,6 +150,10 @@ class LeaderNodes(ZookeeperWatches):
         s.replica[p][b].candidate = True
         s.replica[p][b].read_isr = s.state[p].isr
 
+    def told_read_isr_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+        place = "in which it is" if b in old.state[p].isr else "in which it is not"
+        return f"{b} begins leaderElection{of_partition(self, p)}: it reads the ISR {old.state[p].isr}, {place}"
+
     @action(p=any_partition, b=broker, actor="b")
     def create_leader_node(self, s: Any, p: int, b: Any) -> None:
         """There is no leader: a replica in the ISR creates the leader node, and will become leader."""
@@ -157,6 +164,19 @@ class LeaderNodes(ZookeeperWatches):
         told = self.fire(s, p, PATH, but=b)
         s.watch[p][b][PATH] = "set"
         self.note_load(s, told, 3)
+
+    def told_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
+        told = sentences.notified(self, old, new, p, PATH, by=b)
+        node = f"finds no leader node{of_partition(self, p)} and may lead, for {self.claim_in_words(old, p, b)}"
+        return f"{b} {node}: it creates the node and begins becomeLeader{told}"
+
+    def claim_in_words(self, s: Any, p: int, b: Any) -> str:
+        """Why leaderElection lets a replica lead."""
+        isr = s.replica[p][b].read_isr if self.election_read == "earlier" else s.state[p].isr
+        if isr and b not in isr:
+            return f"no member of the ISR {isr} is live (unclean)"
+        since = f" as it read it, which is {s.state[p].isr} by now" if isr != s.state[p].isr else ""
+        return f"{sentences.place_in(isr)}{since}"
 
     def begin_candidacy(self, s: Any, p: int, b: Any) -> None:
         replica = s.replica[p][b]
@@ -184,6 +204,10 @@ class LeaderNodes(ZookeeperWatches):
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 2)
 
+    def told_become_follower_of_new_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        found = f"{b}, {sentences.until_now(old, p, b)} finds the leader node of {old.state[p].leader}"
+        return f"{found}; it {sentences.follows(self, old, new, p, b)}"
+
     @action(p=any_partition, b=broker, actor="b")
     def ignore_leader_change(self, s: Any, p: int, b: Any) -> None:
         """A replica hears of its own leader node, or is not in the ISR: leaderElection does nothing."""
@@ -194,6 +218,18 @@ class LeaderNodes(ZookeeperWatches):
         self.forget_candidacy(s, p, b)
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 1)
+
+    def told_ignore_leader_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+        leader, whose = old.state[p].leader, of_partition(self, p)
+        if leader == b:
+            return f"{b} finds that the leader node{whose} is its own, and {sentences.goes_on(old, p, b)}"
+        node = f"no leader node{whose}" if leader is None else f"the leader node{whose} of {leader}"
+        if not asked(old, self.is_replica, p, b) or not asked(old, self.has_path, p):
+            why = "is no replica"
+        else:
+            isr = old.replica[p][b].read_isr if self.election_read == "earlier" else old.state[p].isr
+            why = f"is not in the ISR {isr}"
+        return f"{b} finds {node}, but {why}: leaderElection does nothing, and it {sentences.goes_on(old, p, b)}"
 
     # --- sessions and starts ----------------------------------------------------------------------------------------
 
@@ -222,6 +258,16 @@ class LeaderNodes(ZookeeperWatches):
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
         self.start_replicas(s, b)
+
+    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        who = f"{b} runs again with {sentences.far(self, old, b)}, starts its replicas and registers"
+        return f"{who}: {self.started_in_words(old, new, b)}"
+
+    def started_in_words(self, old: Any, new: Any, b: Any) -> str:
+        """What becomes of each replica of a broker that starts."""
+        here = [p for p in self.all_partitions if asked(old, self.is_replica, p, b)]
+        begun = [f"it {v2_sentences.starts(self, old, new, p, b)}" for p in here]
+        return ", and ".join(begun) or "it has none"
 
     def start_replicas(self, s: Any, b: Any) -> None:
         s.live = s.live | {b}

@@ -12,8 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import UNKNOWN, any_partition
+from model.designs.replica_sentences import now, of_partition
 from model.designs.v2_leader_nodes import LeaderNodes
-from model.language import action, broker, enum, every, minimum, number, setting, when
+from model.designs.v2_sentences import deletes_node
+from model.designs.zookeeper_sentences import node_in_words
+from model.language import action, asked, broker, enum, every, listed, minimum, number, setting, when
 
 
 class NewLeaders(LeaderNodes):
@@ -117,6 +120,12 @@ class NewLeaders(LeaderNodes):
         replica.next_epoch = state.epoch + 1
         replica.version = state.version
 
+    def told_read_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
+        state = old.state[p]
+        version = f" at version {state.version}" if self.counts_versions else ""
+        read = f"reads ISR {state.isr} and epoch {state.epoch}{version}, to write epoch {state.epoch + 1}"
+        return f"{self.becoming(old, p, b)} {read}"
+
     def has_a_claim(self, s: Any, p: int, b: Any) -> Any:
         """Whether the ISR that is there allows a replica to lead."""
         isr = s.state[p].isr
@@ -145,6 +154,19 @@ class NewLeaders(LeaderNodes):
         if self.new_leader_high_watermark == "log-end":
             replica.high_watermark = s.log[p][b].length
 
+    def told_write_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
+        state, replica, wrote = old.state[p], old.replica[p][b], self.written_in_words(old, new, p)
+        late = self.new_epoch != "owner" and (state.isr, state.epoch + 1) != (replica.isr, replica.next_epoch)
+        over = ", over what another has written since it read" if late else ""
+        ends = f"high watermark {now(replica.high_watermark, new.replica[p][b].high_watermark)}"
+        waits = f"{ends}, log end {len(new.log[p][b])}; it waits for the others to catch up"
+        return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
+
+    def becoming(self, s: Any, p: int, b: Any) -> str:
+        """Who is in the middle of becomeLeader, perhaps too late."""
+        late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
+        return f"{b}, becoming leader{of_partition(self, p)}{late},"
+
     def raise_version(self, s: Any, p: int) -> Any:
         if not self.counts_versions:
             return 0
@@ -163,6 +185,10 @@ class NewLeaders(LeaderNodes):
         s.replica[p][b].step = "elected"
         s.replica[p][b].next_epoch = 0
         s.replica[p][b].isr = set()
+
+    def told_read_epoch_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+        versions = f"the version is {old.state[p].version} and not {old.replica[p][b].version} any more"
+        return f"{self.becoming(old, p, b)} fails to write its epoch, for {versions}; it will read again"
 
     def is_refused(self, s: Any, p: int, b: Any) -> Any:
         """Whether ZooKeeper will never take what a new leader has to write."""
@@ -187,6 +213,21 @@ class NewLeaders(LeaderNodes):
         self.stop_leading(s, p, b)
         self.delete_node(s, p, b, s.state[p].leader == b)
 
+    def told_give_up_becoming_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        deletes = deletes_node(self, old, new, p, b)
+        return f"{self.becoming(old, p, b)} gives up, for {self.refusal_in_words(old, p, b)}; it {deletes}"
+
+    def refusal_in_words(self, s: Any, p: int, b: Any) -> str:
+        """Why ZooKeeper will take no write of a new leader."""
+        state, replica = s.state[p], s.replica[p][b]
+        if not asked(s, self.has_path, p):
+            return "the partition is deleted"
+        if replica.step == "waiting":
+            return f"the ISR path is at version {state.version}, not at {replica.version} as it wrote it"
+        if self.new_epoch == "owner" and state.leader != b:
+            return node_in_words(s, p)
+        return f"it is not in the ISR {state.isr}"
+
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: Any, p: int, b: Any) -> None:
         """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
@@ -202,6 +243,20 @@ class NewLeaders(LeaderNodes):
                 isr = when(caught_up & inside, isr | {f}, isr)
         self.write_isr(s, p, b, isr)
         replica.step = "none"
+
+    def told_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
+        end, isr = new.replica[p][b].high_watermark, new.replica[p][b].isr
+        others = [f for f in self.brokers if f in isr and f != b]
+        some_other = "nobody else of the ISR" if self.isr_of_new_leader == "isr" else "no other replica"
+        waited = f"has waited until {listed(others)} fetched up to offset {end}"
+        if not others:
+            waited = f"has waited long enough, and {some_other} has fetched up to offset {end}"
+        return f"{self.becoming(old, p, b)} {waited}: it takes writes with {self.written_in_words(old, new, p)}"
+
+    def written_in_words(self, old: Any, new: Any, p: int) -> str:
+        before, after = old.state[p], new.state[p]
+        text = f"{super().written_in_words(old, new, p)}, epoch {now(before.epoch, after.epoch)}"
+        return text + (f", version {now(before.version, after.version)}" if self.counts_versions else "")
 
     # --- the ISR ----------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import any_partition
+from model.designs.replica_sentences import deletes_log
 from model.designs.v2_leader_nodes import PATH
 from model.designs.v2_leaders import NewLeaders
-from model.language import action, broker, enum, per, record, sequence, setting, some, when
+from model.designs.v2_sentences import queue_in_words, request_in_words, starts
+from model.designs.zookeeper_sentences import far
+from model.language import action, asked, broker, enum, per, record, sequence, setting, some, when
 
 NOT_BY_A_LEADER = -1
 """The epoch of requests that an administrator sends."""
@@ -155,6 +158,10 @@ class StateChangeQueues(NewLeaders):
         self.note_load(s, 0, 2)
         self.handled(s, p, b, when(leader.is_none, "received", "completed"))
 
+    def told_on_start_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        request = request_in_words(self, old.queue[b][0])
+        return f"{b} takes {request} out of its queue: it {starts(self, old, new, p, b)}"
+
     @action(p=any_partition, b=broker, actor="b")
     def on_close_replica(self, s: Any, p: int, b: Any) -> None:
         """On a close-replica request a broker stops fetching, and closes and deletes the replica."""
@@ -166,6 +173,15 @@ class StateChangeQueues(NewLeaders):
         s.watch[p][b][PATH] = "none"
         self.handled(s, p, b, "completed")
 
+    def told_on_close_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        request, isr = old.queue[b][0], old.state[p].isr
+        late = request.epoch not in (NOT_BY_A_LEADER, old.state[p].epoch)
+        over = f", although epoch {old.state[p].epoch} is there by now," if late else ""
+        needed = b in isr and asked(old, self.serves_the_topic, p, b)
+        member = f", although it is in the ISR {isr}" if needed else ""
+        taken = f"takes {request_in_words(self, request)} out of its queue{over} and obeys"
+        return f"{b} {taken}: it {deletes_log(old, p, b)}{member}"
+
     @action(p=any_partition, b=broker, actor="b")
     def drop_state_change(self, s: Any, p: int, b: Any) -> None:
         """A request of an earlier epoch, or for a partition of which the broker is no replica, changes nothing."""
@@ -174,6 +190,20 @@ class StateChangeQueues(NewLeaders):
         request = self.next_request(s, p, b)
         s.require(~self.starts(s, p, b, request), ~self.closes(s, p, b, request))
         self.handled(s, p, b, "dropped")
+
+    def told_drop_state_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+        request, epoch = old.queue[b][0], old.state[p].epoch
+        if not asked(old, self.has_path, p):
+            why = "the partition is deleted"
+        elif request.kind == "start" and not asked(old, self.is_replica, p, b):
+            why = f"it is not among the replicas {old.assignment[p].replicas}"
+        else:
+            why = (
+                f"{old.state[p].leader} leads in epoch {epoch}"
+                if request.kind == "start"
+                else f"epoch {epoch} is there"
+            )
+        return f"{b} takes {request_in_words(self, request)} out of its queue and ignores it: {why}"
 
     # --- the end of a start -----------------------------------------------------------------------------------------
 
@@ -199,6 +229,11 @@ class StateChangeQueues(NewLeaders):
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
 
+    def told_boot(self, old: Any, new: Any, b: Any) -> str:
+        queue = old.queue[b]
+        waiting = f"with {queue_in_words(self, queue)}, before anything else" if queue else "which is empty"
+        return f"{b} runs again with {far(self, new, b)}, and looks into its queue first, {waiting}"
+
     @action(b=broker, actor="b")
     def broker_startup(self, s: Any, b: Any) -> None:
         """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
@@ -211,6 +246,11 @@ class StateChangeQueues(NewLeaders):
         if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
             s.require(self.is_out_of_service(s, b))
         self.start_replicas(s, b)
+
+    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        if not self.has_queues:
+            return super().told_broker_startup(old, new, b)
+        return f"{b}, whose queue is empty, starts its replicas and registers: {self.started_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:

@@ -14,8 +14,25 @@ from __future__ import annotations
 from typing import Any
 
 from model.designs.logs import any_partition
+from model.designs.replica_sentences import of_partition
 from model.designs.v2_queues import StateChangeQueues
-from model.language import action, broker, enum, every, implies, number, per, record, set_of, setting, some, when
+from model.designs.v2_sentences import deletes_node, sends
+from model.designs.zookeeper_sentences import leader_in_words
+from model.language import (
+    action,
+    becomes,
+    broker,
+    enum,
+    every,
+    implies,
+    number,
+    per,
+    record,
+    set_of,
+    setting,
+    some,
+    when,
+)
 
 
 class ReassignedReplicas(StateChangeQueues):
@@ -164,6 +181,10 @@ class ReassignedReplicas(StateChangeQueues):
         assignment.phase = "requested"
         assignment.target = target
 
+    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+        moved = f"replicas {old.assignment[p].replicas}{of_partition(self, p)} shall become {target}"
+        return f"an administrator writes to partitions_reassigned that the {moved}"
+
     @action(p=any_partition, b=broker, actor="b")
     def on_partitions_reassigned(self, s: Any, p: int, b: Any) -> None:
         """The leader is told of a reassignment: it starts the new replicas."""
@@ -173,6 +194,12 @@ class ReassignedReplicas(StateChangeQueues):
         s.require(self.leads(s, p, b), self.connected(s, b), assignment.phase == "requested", replica.moving == "none")
         replica.target, replica.moving = assignment.target, "known"
         self.start_new_replicas(s, p, b)
+
+    def told_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
+        target, replicas = old.assignment[p].target, old.assignment[p].replicas
+        read = f"is told that the replicas {replicas} shall become {target}"
+        starts = sends(self, old, new, "start", old.replica[p][b].epoch, target - replicas)
+        return f"{leader_in_words(self, old, p, b)} {read}; it {starts}"
 
     def start_new_replicas(self, s: Any, p: int, b: Any) -> None:
         """Sends start-replica to RAR - AR."""
@@ -191,6 +218,10 @@ class ReassignedReplicas(StateChangeQueues):
         replica.replicas = assignment.replicas
         replica.target = when(moves, assignment.target, set())
         replica.moving = when(moves, "known", "none")
+
+    def told_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
+        led, moves = super().told_start_leading(old, new, p, b), self.reassigns and new.replica[p][b].moving == "known"
+        return f"{led}; it finds the reassignment to {new.replica[p][b].target}" if moves else led
 
     # --- checkReassignedReplicas ------------------------------------------------------------------------------------
 
@@ -211,6 +242,11 @@ class ReassignedReplicas(StateChangeQueues):
         for f in self.brokers:
             self.send(s, p, f, idle[f], "start", replica.epoch)
 
+    def told_start_new_replicas_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+        told = [f for f in self.brokers if new.queue[f] != old.queue[f]]
+        starts = sends(self, old, new, "start", old.replica[p][b].epoch, told)
+        return f"{leader_in_words(self, old, p, b)} {starts}, which does not follow it yet"
+
     @action(p=any_partition, b=broker, actor="b")
     def close_old_replicas(self, s: Any, p: int, b: Any) -> None:
         """All new replicas have caught up: the leader closes the old ones, except itself."""
@@ -223,6 +259,12 @@ class ReassignedReplicas(StateChangeQueues):
             if f != b:
                 self.send(s, p, f, old.has(f), "close", replica.epoch)
         replica.moving = "closed"
+
+    def told_close_old_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+        replica = old.replica[p][b]
+        closes = sends(self, old, new, "close", replica.epoch, replica.replicas - replica.target - {b})
+        known = f"finds that all of {replica.target} have caught up"
+        return f"{leader_in_words(self, old, p, b)} {known}; it {closes}"
 
     @action(p=any_partition, b=broker, actor="b")
     def write_reassigned_isr(self, s: Any, p: int, b: Any) -> None:
@@ -241,6 +283,21 @@ class ReassignedReplicas(StateChangeQueues):
         self.delete_path(s, p)
         replica.moving = when(self.leaves(s, p, b), "path-deleted", "none")
 
+    def told_write_reassigned_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
+        replica, who = old.replica[p][b], leader_in_words(self, old, p, b)
+        wrote = f"writes RAR {replica.target} + its ISR {replica.isr}: {self.written_in_words(old, new, p)}"
+        if self.reassignment_writes == "separate":
+            own = f", its own copy stays {replica.isr}" if self.reassigned_isr == "path" else ""
+            return f"{who} {wrote}{own}; the replicas in ZooKeeper are still {old.assignment[p].replicas}"
+        named = becomes(old.assignment[p].replicas, new.assignment[p].replicas)
+        closes = self.closing_in_words(old, new, p, b)
+        return f"{who} in one step {wrote}, replicas {named}, and deletes the path in partitions_reassigned{closes}"
+
+    def closing_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
+        if b in old.replica[p][b].target:
+            return ""
+        return f"; it {sends(self, old, new, 'close', old.replica[p][b].epoch, [b])}, itself"
+
     @action(p=any_partition, b=broker, actor="b")
     def write_new_replicas(self, s: Any, p: int, b: Any) -> None:
         """The leader writes RAR as the replicas of the partition, the second write."""
@@ -250,6 +307,10 @@ class ReassignedReplicas(StateChangeQueues):
         self.name_new_replicas(s, p, b)
         s.replica[p][b].moving = "replicas-written"
 
+    def told_write_new_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+        named = becomes(old.assignment[p].replicas, new.assignment[p].replicas)
+        return f"{leader_in_words(self, old, p, b)} writes the replicas {named}"
+
     @action(p=any_partition, b=broker, actor="b")
     def delete_reassigned_path(self, s: Any, p: int, b: Any) -> None:
         """The leader deletes the path in partitions_reassigned, the third write."""
@@ -258,6 +319,11 @@ class ReassignedReplicas(StateChangeQueues):
         s.require(self.moves(s, p, b, "replicas-written"))
         self.delete_path(s, p)
         s.replica[p][b].moving = when(self.leaves(s, p, b), "path-deleted", "none")
+
+    def told_delete_reassigned_path(self, old: Any, new: Any, p: int, b: Any) -> str:
+        done = f"deletes the path in partitions_reassigned: the reassignment to {old.replica[p][b].target} is through"
+        left = ", but for its leader node" if new.replica[p][b].moving == "path-deleted" else ""
+        return f"{leader_in_words(self, old, p, b)} {done}{left}"
 
     @action(p=any_partition, b=broker, actor="b")
     def hand_over(self, s: Any, p: int, b: Any) -> None:
@@ -269,6 +335,15 @@ class ReassignedReplicas(StateChangeQueues):
             self.close_itself(s, p, b)
         self.stop_leading(s, p, b)
         self.give_up_node(s, p, b)
+
+    def told_hand_over(self, old: Any, new: Any, p: int, b: Any) -> str:
+        preferred = f"is not {self.broker(0)}, the preferred replica"
+        why = (
+            preferred if b in old.replica[p][b].target else f"is not among the new replicas {old.replica[p][b].target}"
+        )
+        closes = self.closing_in_words(old, new, p, b) if self.reassignment_writes == "separate" else ""
+        given = deletes_node(self, old, new, p, b)
+        return f"{leader_in_words(self, old, p, b)} {why}: it stops leading and {given}{closes}"
 
     # --- the commit thread ------------------------------------------------------------------------------------------
 

@@ -17,7 +17,9 @@ from model.designs.logs import any_partition
 from model.designs.v2_leader_nodes import PATH
 from model.designs.v2_queues import NOT_BY_A_LEADER
 from model.designs.v2_reassignment import ReassignedReplicas
-from model.language import action, broker, enum, every, implies, none, number, per, record, setting, some
+from model.designs.v2_sentences import sends
+from model.designs.zookeeper_sentences import leader_in_words, notified
+from model.language import action, broker, enum, every, implies, listed, none, number, per, record, setting, some
 
 
 class AdministeredTopics(ReassignedReplicas):
@@ -107,6 +109,13 @@ class AdministeredTopics(ReassignedReplicas):
         s.assignment[p].phase = "deleting"
         self.forget_history(s, p)
 
+    def told_delete_partition(self, old: Any, new: Any, p: int) -> str:
+        which = f"the partition{self.number_of(p)}"
+        return f"an administrator deletes {which}: it writes an empty list of replicas to partitions_reassigned"
+
+    def number_of(self, p: int) -> str:
+        return f" {p}" if self.partitions > 1 else ""
+
     @action(p=any_partition, b=broker, actor="b")
     def close_deleted_replicas(self, s: Any, p: int, b: Any) -> None:
         """The leader is told of the empty list: it closes all replicas, itself included (onPartitionsReassigned)."""
@@ -117,6 +126,11 @@ class AdministeredTopics(ReassignedReplicas):
             self.send(s, p, f, s.assignment[p].replicas.has(f), "close", s.replica[p][b].epoch)
         s.assignment[p].phase = "closing"
 
+    def told_close_deleted_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+        closes = sends(self, old, new, "close", old.replica[p][b].epoch, old.assignment[p].replicas)
+        read = f"is told that the partition{self.number_of(p)} shall be deleted"
+        return f"{leader_in_words(self, old, p, b)} {read}; it {closes}"
+
     @action(p=any_partition, actor="administrator")
     def remove_deleted_paths(self, s: Any, p: int) -> None:
         """All replicas have taken out the request to close: the administrator deletes the paths."""
@@ -124,6 +138,11 @@ class AdministeredTopics(ReassignedReplicas):
             return
         s.require(s.assignment[p].phase == "closing", self.is_taken_out(s, p, s.assignment[p].replicas))
         self.remove_paths(s, p)
+
+    def told_remove_deleted_paths(self, old: Any, new: Any, p: int) -> str:
+        done = f"finds that {listed(old.assignment[p].replicas)} have taken out their requests"
+        told = notified(self, old, new, p, PATH)
+        return f"the administrator {done}, and deletes the paths of the partition{self.number_of(p)}{told}"
 
     # --- createTopic ------------------------------------------------------------------------------------------------
 
@@ -141,6 +160,11 @@ class AdministeredTopics(ReassignedReplicas):
         for f in replicas:
             self.send(s, p, f, True, "start", NOT_BY_A_LEADER)
 
+    def told_create_topic(self, old: Any, new: Any, p: int) -> str:
+        target = new.assignment[p].target
+        starts = sends(self, old, new, "start", NOT_BY_A_LEADER, target)
+        return f"an administrator creates the topic{self.number_of(p)} with replicas {target}, and {starts}"
+
     @action(p=any_partition, actor="administrator")
     def finish_creation(self, s: Any, p: int) -> None:
         """All replicas have taken out the request to start: the administrator writes them to the partition's path."""
@@ -151,6 +175,10 @@ class AdministeredTopics(ReassignedReplicas):
         s.topic[p].exists = "yes"
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
 
+    def told_finish_creation(self, old: Any, new: Any, p: int) -> str:
+        done = f"finds that {listed(old.assignment[p].target)} have taken out their requests"
+        return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
+
     @action(p=any_partition, actor="administrator", perturbation=True)
     def creation_times_out(self, s: Any, p: int) -> None:
         """Some replica takes too long to start: the administrator gives up, and leaves everything as it is."""
@@ -159,6 +187,11 @@ class AdministeredTopics(ReassignedReplicas):
         s.require(s.topic[p].exists == "creating", ~self.is_taken_out(s, p, s.assignment[p].target))
         s.require(s.topic[p].creations < self.topic_changes)
         s.topic[p].exists = "failed"
+
+    def told_creation_times_out(self, old: Any, new: Any, p: int) -> str:
+        late = [b for b in self.brokers if b in old.assignment[p].target and old.queue[b]]
+        waits = f"waits too long for {listed(late)} to take out their requests"
+        return f"the administrator {waits}: the creation of the topic{self.number_of(p)} has failed"
 
     @action(p=any_partition, actor="administrator")
     def clean_failed_creation(self, s: Any, p: int) -> None:
@@ -169,3 +202,7 @@ class AdministeredTopics(ReassignedReplicas):
         for f in self.brokers:
             self.send(s, p, f, s.assignment[p].target.has(f), "close", NOT_BY_A_LEADER)
         self.remove_paths(s, p)
+
+    def told_clean_failed_creation(self, old: Any, new: Any, p: int) -> str:
+        closes = sends(self, old, new, "close", NOT_BY_A_LEADER, old.assignment[p].target)
+        return f"the administrator {closes}, and deletes the paths of the failed topic{self.number_of(p)}"

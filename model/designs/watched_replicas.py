@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import zookeeper_sentences as sentences
 from model.designs.logs import any_partition
+from model.designs.replica_sentences import deletes_log, of_partition
 from model.designs.zookeeper_watches import ZookeeperWatches
-from model.language import action, broker, enum, none, number, per, record, set_of, setting, when
+from model.language import action, asked, becomes, broker, enum, none, number, per, record, set_of, setting, when
 
 
 class WatchedReplicas(ZookeeperWatches):
@@ -85,6 +87,11 @@ class WatchedReplicas(ZookeeperWatches):
         assignment.target = target
         self.note_load(s, self.fire(s, p, "reassigned"), 0)
 
+    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+        moved = f"the replicas {old.assignment[p].replicas}{of_partition(self, p)} shall become {target}"
+        told = sentences.notified(self, old, new, p, "reassigned")
+        return f"an administrator writes to partitions_reassigned that {moved}{told}"
+
     # --- brokers ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
@@ -98,6 +105,16 @@ class WatchedReplicas(ZookeeperWatches):
         s.watch[p][b]["leader"] = when(starts, "fired", s.watch[p][b]["leader"])
         self.note_load(s, 0, 1)
 
+    def told_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
+        assignment, replica = old.assignment[p], old.replica[p][b]
+        moved = f"that the replicas{of_partition(self, p)} shall be {assignment.target}"
+        read = moved if assignment.phase == "moving" else f"that no reassignment{of_partition(self, p)} is left"
+        if replica.role != "none":
+            return f"{b} reads {read}; it has a replica already, and {sentences.goes_on(old, p, b)}"
+        if not asked(old, self.is_assigned, p, b):
+            return f"{b} reads {read}; it shall have none, and does nothing"
+        return f"{b} reads {read}, starts one with log end {len(old.log[p][b])}, and will look for the leader"
+
     @action(p=any_partition, b=broker, actor="b")
     def complete_reassignment(self, s: Any, p: int, b: Any) -> None:
         """The leader has the new replicas in the ISR, itself among them: they are the replicas now."""
@@ -107,6 +124,9 @@ class WatchedReplicas(ZookeeperWatches):
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)
         self.change_isr(s, p, b, target)
+
+    def told_complete_reassignment(self, old: Any, new: Any, p: int, b: Any) -> str:
+        return f"{self.completion_in_words(old, new, p, b)}{sentences.notified(self, old, new, p, 'replicas', by=b)}"
 
     @action(p=any_partition, b=broker, actor="b")
     def complete_reassignment_and_leave(self, s: Any, p: int, b: Any) -> None:
@@ -119,6 +139,18 @@ class WatchedReplicas(ZookeeperWatches):
         self.note_load(s, self.write_replicas(s, p, b) + self.fire(s, p, "leader", led), 3)
         self.write_isr(s, p, b, target)
         self.delete_replica(s, p, b)
+
+    def told_complete_reassignment_and_leave(self, old: Any, new: Any, p: int, b: Any) -> str:
+        node = "deletes its leader node" if old.state[p].leader == b else "has no leader node to delete"
+        left = f"as it is not among them, it {node} and {deletes_log(old, p, b)}"
+        told = sentences.notified(self, old, new, p, "replicas", by=b)
+        return f"{self.completion_in_words(old, new, p, b)}; {left}{told}"
+
+    def completion_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
+        who, target = sentences.leader_in_words(self, old, p, b), old.assignment[p].target
+        replicas = becomes(old.assignment[p].replicas, new.assignment[p].replicas)
+        known = f"has the new replicas {target} in its own ISR {old.replica[p][b].isr}"
+        return f"{who} {known} and completes: replicas {replicas}, in ZooKeeper {self.written_in_words(old, new, p)}"
 
     def write_replicas(self, s: Any, p: int, b: Any) -> Any:
         """The leader replaces the replicas, and all brokers are told; gives how many watches that fires."""
@@ -140,6 +172,11 @@ class WatchedReplicas(ZookeeperWatches):
         self.read_and_watch(s, p, b, "replicas")
         self.note_load(s, 0, 1)
 
+    def told_keep_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        why = "of which it is one" if asked(old, self.is_assigned, p, b) else "not it, and it has no replica"
+        read = f"reads that the replicas{of_partition(self, p)} are {old.assignment[p].replicas}"
+        return f"{b} {read}, {why}; it {sentences.goes_on(old, p, b)}"
+
     @action(p=any_partition, b=broker, actor="b")
     def stop_replica(self, s: Any, p: int, b: Any) -> None:
         """Told that the replicas have changed, a broker that is not among them deletes its log and its leader node."""
@@ -152,3 +189,8 @@ class WatchedReplicas(ZookeeperWatches):
         self.read_and_watch(s, p, b, "replicas")
         self.delete_replica(s, p, b)
         self.note_load(s, told, 1)
+
+    def told_stop_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        read = f"reads that the replicas{of_partition(self, p)} are {old.assignment[p].replicas}, not it"
+        node = " and its leader node" if old.state[p].leader == b else ""
+        return f"{b}, {sentences.until_now(old, p, b)} {read}; it {deletes_log(old, p, b)}{node}"

@@ -13,9 +13,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.designs import zookeeper_sentences as sentences
 from model.designs.logs import any_partition
 from model.designs.partition_state import PartitionState
-from model.language import action, broker, count, enum, minimum, none, number, per, record, setting, when
+from model.designs.replica_sentences import now, of_partition
+from model.language import (
+    action,
+    asked,
+    becomes,
+    broker,
+    count,
+    enum,
+    minimum,
+    none,
+    number,
+    per,
+    record,
+    setting,
+    when,
+)
 
 LOAD = 60
 """Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
@@ -112,6 +128,40 @@ class ZookeeperWatches(PartitionState):
         s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
         s.watch[p][b]["leader"] = "set"
 
+    def told_watch_leader_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+        node, whose = sentences.node_in_words(old, p, b), of_partition(self, p)
+        if old.state[p].leader is not None and old.replica[p][b].leader == old.state[p].leader:
+            return f"{b} watches the leader node{whose} again: {node}"
+        on = f"and {sentences.goes_on(old, p, b)}; what changed since it read goes unnoticed: {node} by now"
+        return f"{b} watches the leader node{whose} again {on}"
+
+    def written_in_words(self, old: Any, new: Any, p: int) -> str:
+        """What a write of the ISR path changes."""
+        return f"ISR {now(old.state[p].isr, new.state[p].isr)}"
+
+    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        who, known = sentences.leader_in_words(self, old, p, b), sentences.known_in_words(old, p, b, follower)
+        own = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        written = self.written_in_words(old, new, p)
+        return f"{who} takes {follower}, {known}, out of its ISR {own}; in ZooKeeper {written}"
+
+    def told_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        return f"{self.told_shrink_isr(old, new, p, b, follower)}; it has been slow to fetch again"
+
+    def told_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        who, known = sentences.leader_in_words(self, old, p, b), sentences.known_in_words(old, p, b, follower)
+        own = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        written = self.written_in_words(old, new, p)
+        return f"{who} takes {follower}, {known}, into its ISR {own}; in ZooKeeper {written}"
+
+    def told_session_expires(self, old: Any, new: Any, b: Any) -> str:
+        leads = any(asked(new, self.leads, p, b) for p in self.all_partitions)
+        runs = "which runs on and leads in its own eyes" if leads else "which runs on"
+        return f"ZooKeeper expires the session of {b}, {runs}: {sentences.expires(self, old, new, b)}"
+
+    def told_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
+        return f"ZooKeeper expires the session of {b}, which is down: {sentences.expires(self, old, new, b)}"
+
     # --- sessions and crashes ---------------------------------------------------------------------------------------
 
     def expire(self, s: Any, b: Any) -> None:
@@ -138,6 +188,11 @@ class ZookeeperWatches(PartitionState):
         s.live = s.live | {b}
         self.read_everything(s, b)
 
+    def told_register_again(self, old: Any, new: Any, b: Any) -> str:
+        leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
+        who = f"{b}, which still leads in its own eyes," if leads else f"{b}"
+        return f"{who} gets a new ZooKeeper session, registers, and will read every path again"
+
     @action(b=broker, actor="b")
     def broker_startup(self, s: Any, b: Any) -> None:
         """A broker whose former session is over starts, registers, and reads everything."""
@@ -147,3 +202,6 @@ class ZookeeperWatches(PartitionState):
         s.up = s.up | {b}
         s.live = s.live | {b}
         self.read_everything(s, b)
+
+    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"

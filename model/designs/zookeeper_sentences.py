@@ -1,0 +1,90 @@
+"""Sentences that V1 and V2 share: what the leader node says, who is told of a change, and who only thinks it leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.designs.replica_sentences import ends_in_words, for_partition, of_partition, truncates
+from model.language import listed
+
+
+def node_in_words(s: Any, p: int, b: Any = None) -> str:
+    """What the leader node says, to a broker."""
+    leader = s.state[p].leader
+    if leader is None:
+        return "there is no leader node"
+    return "the leader node is its own" if leader == b else f"the leader node is that of {leader}"
+
+
+def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
+    """A broker that leads, or only believes so."""
+    leader = f"the leader{of_partition(m, p)}"
+    if s.state[p].leader == b:
+        return f"{b}, {leader},"
+    return f"{b}, still {leader} in its own eyes though {node_in_words(s, p)},"
+
+
+def until_now(s: Any, p: int, b: Any) -> str:
+    """What a replica took itself for."""
+    replica = s.replica[p][b]
+    if replica.role == "leader":
+        return "which led until now in its own eyes,"
+    if replica.role == "follower" and replica.leader is not None:
+        return f"until now a follower of {replica.leader},"
+    return "until now without a role,"
+
+
+def goes_on(s: Any, p: int, b: Any) -> str:
+    """What a replica goes on with."""
+    replica = s.replica[p][b]
+    if replica.role == "leader":
+        return "goes on leading" + ("" if s.state[p].leader == b else " in its own eyes")
+    if replica.role == "follower" and replica.leader is not None:
+        return f"goes on as a follower of {replica.leader}"
+    return "goes on without a role"
+
+
+def place_in(isr: Any) -> str:
+    """Why a replica may lead by an ISR: it is in it, or nobody is."""
+    return f"it is in the ISR {isr}" if isr else "the ISR is empty"
+
+
+def notified(m: Any, old: Any, new: Any, p: int, path: str, by: Any = None) -> str:
+    """Whom ZooKeeper tells of a change of a path, besides who has made it; empty for nobody."""
+    told = listed(told_of(m, old, new, p, path) - {by})
+    return "" if told == "nobody" else f"; ZooKeeper notifies {told}"
+
+
+def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
+    """Whose watches on a path have fired."""
+    before, after = old.watch[p], new.watch[p]
+    return {b for b in m.brokers if before[b][path] == "set" and after[b][path] == "fired"}
+
+
+def follows(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
+    """A replica begins to follow whom the leader node names, perhaps once more."""
+    before, leader = old.replica[p][b], new.replica[p][b].leader
+    again = "begins anew to follow" if before.role == "follower" and before.leader == leader else "follows"
+    return f"{again} {leader}{for_partition(m, p)} and {truncates(m, old, new, p, b)}"
+
+
+def far(m: Any, s: Any, b: Any) -> str:
+    """How far the replicas of a broker are."""
+    return " and ".join(f"{ends_in_words(s, p, b)}{of_partition(m, p)}" for p in m.all_partitions)
+
+
+def known_in_words(s: Any, p: int, b: Any, follower: Any) -> str:
+    """What a leader knows of a follower."""
+    end, own = s.known_end[p][b][follower], len(s.log[p][b])
+    return "which has not fetched from it yet" if end < 0 else f"which has fetched up to offset {end} of {own}"
+
+
+def expires(m: Any, old: Any, new: Any, b: Any) -> str:
+    """What the end of a session takes with it, and who hears of it."""
+    nodes = [p for p in m.all_partitions if old.state[p].leader == b]
+    if not nodes:
+        return "it has no leader node"
+    numbers = " and ".join(str(p) for p in nodes)
+    which = f" of partition {numbers}" if m.partitions > 1 else ""
+    told = listed({other for p in nodes for other in told_of(m, old, new, p, "leader")})
+    return f"its leader node{which} vanishes" + ("" if told == "nobody" else f"; ZooKeeper notifies {told}")

@@ -1,0 +1,155 @@
+"""What V1, V2, majority vote and primary-backup say of their steps: something, of every broker concerned, and no more.
+
+Scenarios say what must be in a sentence: the stories in their files were written by hand before there were sentences.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.engines.interpreter import Interpreter
+from checker.library import load_model_class
+from checker.results import Trace
+from checker.scenarios.scenario import read as read_scenario
+from checker.traces.files import decoded, read
+from checker.traces.replay import replay
+from model.language import Model
+from model.language.concrete import initial_states
+from model.language.domains import Broker, BrokerSet
+from model.language.plain import State
+from model.language.system import Label
+from model.language.telling import TOLD, told
+from tests.designs.agreeing import combination
+
+ROOT = Path(__file__).parents[2] / "counterexamples"
+DESIGNS = ("v1", "v2", "majority", "primary-backup")
+CLASSES = {name: load_model_class(name).cls for name in DESIGNS}
+SCENARIOS = [
+    path.parent.name for path in sorted(ROOT.glob("*/scenario.toml")) if read_scenario(path.parent).model in DESIGNS
+]
+RECORDED = [name for name in SCENARIOS if (ROOT / name / "trace.itf.json").is_file()]
+
+VALUE = r"(\{[^}]*\}|[\w-]+)"
+ARROW = re.compile(rf"{VALUE} -> {VALUE}")
+
+
+def mistakes(label: Label, text: str) -> Iterator[str]:
+    """What is wrong with a sentence, whatever it says."""
+    if text.endswith(".") or not text or text != text.strip() or "  " in text:
+        yield "it is no sentence without its full stop"
+    arrows = ARROW.findall(text)
+    if len(arrows) != text.count("->") or any(a == b for a, b in arrows):
+        yield "an arrow leads nowhere"
+    if re.search(r"\b(None|True|False)\b|<|frozenset|[,;:] ?[,;:]", text):
+        yield "it shows Python's words, or a piece is missing"
+    for (name, value), domain in zip(label.parameters, label.domains, strict=True):
+        if isinstance(domain, Broker) and value is not None and f"broker {value}" not in text:
+            yield f"{name} is not named"
+        if isinstance(domain, BrokerSet):
+            whole = "{" + ", ".join(map(str, sorted(value))) + "}"
+            if whole not in text and not all(f"broker {number}" in text for number in value):
+                yield f"{name} is not named"
+
+
+def check(model: Model, label: Label, old: State, new: State) -> str:
+    text = told(model, label, old, new)
+    assert not list(mistakes(label, text)), (str(label), text)
+    return label.action.replace("-", "_")
+
+
+def recorded(name: str) -> tuple[Model, Trace]:
+    """A scenario's trace, walked again."""
+    file = read(ROOT / name / "trace.itf.json")
+    assert file.model is not None
+    model = load_model_class(file.model).cls(**(file.settings or {}))
+    interpreter = Interpreter(model, {})
+    return model, replay(interpreter, decoded(interpreter, file.recordings[0])).trace
+
+
+def sentences(name: str) -> list[str]:
+    model, trace = recorded(name)
+    pairs = zip(trace.steps, trace.steps[1:], strict=False)
+    return [told(model, after.label, before.state, after.state) for before, after in pairs if after.label is not None]
+
+
+def check_walks(model: Model, draw: int, walks: int = 2, length: int = 40) -> set[str]:
+    """Every step out of every state of some long paths; gives the actions that were told."""
+    chance, interpreter, seen = random.Random(draw), Interpreter(model, {}), set[str]()
+    for _ in range(walks):
+        state, fresh = initial_states(model)[0], set[int]()
+        for _ in range(length):
+            steps = list(interpreter.steps(state))
+            seen |= {check(model, interpreter.labels[i], state, after) for i, after in steps}
+            if not steps:
+                break
+            # An instance that this walk has not taken comes first, so that seldom ones come at all.
+            unseen = [step for step in steps if step[0] not in fresh]
+            i, state = chance.choice(unseen or steps)
+            fresh.add(i)
+    return seen
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_action_of_the_design_has_a_sentence(name: str) -> None:
+    cls = CLASSES[name]
+    own = [
+        c
+        for c in cls.__mro__
+        if re.match(r"(v1|v2|watched|zookeeper|majority|primary)", c.__module__.rpartition(".")[2])
+    ]
+    inherited = {a for c in cls.__mro__ if c not in own for a, x in vars(c).items() if hasattr(x, "__action__")}
+    declared = {a for c in own for a, x in vars(c).items() if hasattr(x, "__action__")}
+    assert declared - inherited
+    assert not [a for a in declared - inherited if not hasattr(cls, TOLD + a)]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_traces_of_scenarios_are_told(name: str) -> None:
+    model, trace = recorded(name)
+    for before, after in zip(trace.steps, trace.steps[1:], strict=False):
+        assert after.label is not None
+        check(model, after.label, before.state, after.state)
+
+
+@pytest.mark.parametrize("draw", range(8))
+@pytest.mark.parametrize("name", DESIGNS)
+def test_walks_are_told(name: str, draw: int) -> None:
+    cls: Any = CLASSES[name]
+    check_walks(cls(**combination(cls, draw)), draw, walks=1)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DESIGNS)
+def test_many_walks_are_told_and_leave_no_sentence_out(name: str) -> None:
+    cls: Any = CLASSES[name]
+    seen = set[str]()
+    for draw in range(60):
+        seen |= check_walks(cls(**combination(cls, draw)), draw, walks=1)
+    for scenario in SCENARIOS:
+        found = read_scenario(ROOT / scenario)
+        if found.model == name:
+            seen |= check_walks(cls(**found.settings), 0)
+    assert not [
+        a for a in cls.actions() if hasattr(cls, TOLD + a.replace("-", "_")) and a.replace("-", "_") not in seen
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "who", "what"),
+    [
+        ("v1-stale-read-before-election", "broker 1 is the first to create the leader node", "ISR {0} -> {0, 1}"),
+        ("v2-zombie-overwrites-the-isr", "broker 0, still the leader in its own eyes", "ISR {1} -> {0}, epoch 1 -> 0"),
+        ("v2-close-replica-without-epoch", "broker 1 takes close-replica of epoch 0", "although it is in the ISR {1}"),
+        ("v2-full-queue-shrinks", "the queue of broker 1 is full", "drops start-replica"),
+        ("v2-zombie-deletes-the-leader-node", "broker 1, still the leader", "although that is the one of broker 0"),
+        ("majority-vote-for-anybody", "broker 0, whose log ends at 1", "for broker 2, whose log is empty"),
+    ],
+)
+def test_the_point_of_a_scenario_is_in_one_sentence(name: str, who: str, what: str) -> None:
+    assert [text for text in sentences(name) if who in text and what in text]
