@@ -113,7 +113,7 @@ class Finding:
     canonical: bool = True
     instance: Instance | None = None
     checked_depth: int | None = None
-    culprits: tuple[bool, ...] | None = None
+    culprits: tuple[bool, ...] | None = field(default=None, compare=False)  # not every engine can tell
     held: Held | None = None
     story: Story | None = field(default=None, compare=False, repr=False)
 

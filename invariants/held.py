@@ -30,6 +30,12 @@ def quorum_had_what_the_leader_has(m: Any, s: Any, last: Any, leader: int, offse
     return len(log) > offset and _all_have(s.log, s.quorum.isr, offset, log[offset])
 
 
+def own_isr_had_what_the_leader_has(m: Any, s: Any, last: Any, leader: int, offset: int, **choice: Any) -> bool:
+    """Whether every member of the ISR that the leader believes in has the record that it has at the end."""
+    log = last.log[leader]
+    return len(log) > offset and _all_have(s.log, s.replica[leader].isr, offset, log[offset])
+
+
 def isr_had_what_the_leader_has(m: Any, s: Any, last: Any, p: int, leader: int, offset: int, **choice: Any) -> bool:
     """Whether every member of the ISR has the record that the leader has at the end, if it has one."""
     log = last.log[p][leader]

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from invariants.held import isr_had_what_the_leader_has, quorum_had_what_the_leader_has
+from invariants.held import (
+    isr_had_what_the_leader_has,
+    own_isr_had_what_the_leader_has,
+    quorum_had_what_the_leader_has,
+)
 from model.language import for_all, invariant, last_held, needs
 
 
@@ -29,7 +33,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
     return for_all(agrees, where=lambda leader: s.replica[leader].leader == leader, leader=m.brokers)
 
 
-@last_held("every member of the quorum's ISR had the record", quorum_had_what_the_leader_has)
+@last_held("every member of the leader's own ISR had the record", own_isr_had_what_the_leader_has)
 @invariant
 @needs("log", "replica", "quorum")  # it reads no quorum: that tells the published models from others with replicas
 def weak_isr(m: Any, s: Any) -> Any:

@@ -30,7 +30,7 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
         lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
         lines += why_text(finding.instance, first.trace)
         if not plain:
-            lines += blame_text(name, finding)
+            lines += blame_text(finding)
     return lines
 
 
@@ -49,22 +49,22 @@ def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
     return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
 
 
-def blame_text(name: str, finding: Finding) -> list[str]:
+def blame_text(finding: Finding) -> list[str]:
     """Until when all was well, and which steps the violation could not do without."""
     lines = []
     if finding.held is not None:
         at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
         lines.append(f"  {finding.held.what}: {at}")
-    if finding.culprits is not None:
+    if finding.trace is not None and finding.trace.length > 1:
         lines += _culprits(finding.culprits)
     return lines
 
 
-def _culprits(culprits: Sequence[bool]) -> list[str]:
+def _culprits(culprits: Sequence[bool] | None) -> list[str]:
     """The steps by the states that they lead to."""
+    if culprits is None:
+        return ["  culprits: not determined"]
     blamed = [str(i) for i, yes in enumerate(culprits, 2) if yes]
-    if not culprits:
-        return []
     if not blamed:
         return ["  culprits: none, each step has a detour that is no longer"]
     return [f"  culprits: {', '.join(blamed)} (from the state before there is no way as short without that step)"]

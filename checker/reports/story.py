@@ -25,7 +25,7 @@ def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
     """The first state, then each step under the words for it."""
     drawn = [log for told in story.sentences for log in told.logs]
     lines = ["", *LEGEND] if any(log.records is not None for log in drawn or story.start) else []
-    indent = 5 + max(len(lane.title) for lane in story.lanes) + 2
+    indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
     lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
     lines += log_lines(story.start, "     ")
     for sentence in story.sentences:
@@ -39,7 +39,7 @@ def _start(story: Story, trace: Trace) -> Iterator[tuple[str, str]]:
 
 
 def _is_drawn(path: str, story: Story) -> bool:
-    return path.startswith("log[") and bool(story.start)
+    return path.startswith("log[") and any(log.records is not None for log in story.start)
 
 
 def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:

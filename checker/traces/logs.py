@@ -32,7 +32,8 @@ class DrawnLog:
 
     `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` what it
     believes of the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
-    `records` is None where a model knows only how long a log is. What a model does not have is None.
+    `records` is None where a model knows only how long a log is, or where records are more than an id and an epoch.
+    What a model does not have is None.
     """
 
     broker: int
@@ -73,13 +74,15 @@ def _logs(model: Model, s: SeenState) -> Iterator[DrawnLog]:
 
 
 def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> DrawnLog:
-    records = _at(s, "log", p)[b]
+    records, told = _at(s, "log", p)[b], _tells_all(model.domains["log"])
     belief = _belief(model, s, p, b)
     isr = belief.get("isr")
     leader = belief.get("leader")
     return DrawnLog(
         broker=b.number,
-        records=tuple(DrawnRecord(o, _field(r, "id"), _field(r, "epoch")) for o, r in enumerate(records)),
+        records=tuple(DrawnRecord(o, _field(r, "id"), _field(r, "epoch")) for o, r in enumerate(records))
+        if told
+        else None,
         log_end=len(records),
         high_watermark=belief.get("high_watermark"),
         partition=p if several else None,
@@ -89,6 +92,13 @@ def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> Draw
         isr=None if isr is None else tuple(sorted(x.number for x in isr)),
         member=_member(model, s, p, b),
     )
+
+
+def _tells_all(domain: Any) -> bool:
+    """Whether id and epoch are all that there is to a record."""
+    while isinstance(domain, Per | Sequence_):
+        domain = domain.element
+    return isinstance(domain, Record) and set(domain.names) <= {"id", "epoch"}
 
 
 def _at(s: SeenState, name: str, p: Any) -> Any:

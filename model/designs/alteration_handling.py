@@ -18,7 +18,7 @@ from model.designs.alterations import ERRORS, any_arriving_request, one_of
 from model.designs.controller import any_controller
 from model.designs.isr_commands import IsrCommands
 from model.designs.logs import any_partition
-from model.language import action, broker, every, implies, none, number, optional, per, record, setting, when
+from model.language import action, asked, broker, every, implies, none, number, optional, per, record, setting, when
 
 
 class AlterationHandling(IsrCommands):
@@ -265,10 +265,15 @@ class AlterationHandling(IsrCommands):
         one.stage = answer
 
     def told_refuse_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
-        answer = new.alteration[p][b][request].stage.upper().replace("-", "_")
-        state, one = old.state[p], old.alteration[p][b][request]
-        there = f"epoch {one.epoch} and version {one.version}, where there are {state.epoch} and {state.version}"
-        return f"{self.handling_in_words(old, c, p, b, request)}: refused, {answer} (at {there})"
+        one, answer = old.alteration[p][b][request], new.alteration[p][b][request].stage
+        epoch, version = (asked(old, self.known, c, p, name) for name in ("epoch", "version"))
+        why = f", it has seen live brokers {old.seen_live[c][p]}" if answer == "ineligible-replica" else ""
+        if one.version != version:
+            why = f", version {one.version} is not {version}"
+        if one.epoch != epoch:
+            why = f", epoch {one.epoch} is not {epoch}"
+        code = answer.upper().replace("-", "_")
+        return f"{self.handling_in_words(old, c, p, b, request)}: refused with {code}{why}"
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:

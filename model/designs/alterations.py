@@ -255,7 +255,8 @@ class Alterations(Eligibility):
         """A leader asks for another ISR, and reckons with what it asks for."""
         who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
         pending = becomes(replica.pending, new.replica[p][b].pending)
-        return f"{who} sends AlterIsr {whom}, at version {replica.version}; its ISR {replica.isr}, pending {pending}"
+        asks = f"asks the controller for an ISR {whom} (AlterIsr at version {replica.version})"
+        return f"{who} {asks}; its ISR is {replica.isr}, pending {pending}"
 
     def error_in_words(self, s: Any, p: int, b: Any, request: int) -> str:
         """A response on its way to a leader."""

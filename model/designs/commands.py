@@ -110,7 +110,7 @@ class Commands(Reassignment):
     def taking_in_words(self, old: Any, c: Any, b: Any, p: int) -> str:
         """A broker takes the next request of a channel."""
         request = sentences.request_in_words(old.channel[c][b][0])
-        return f"{b} takes {request}{sentences.of_partition(self, p)}{sentences.sender_in_words(self, c)}"
+        return f"{b} takes {request}{sentences.of_partition(self, p)}{sentences.sender_in_words(c)}"
 
     def deleted_in_words(self, old: Any, p: int, b: Any) -> str:
         """What a broker deletes with a replica."""
@@ -187,7 +187,7 @@ class Commands(Reassignment):
 
     def told_delete_partition_of_old_topic(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         request = sentences.request_in_words(old.channel[c][b][0])
-        sees = f"sees {request}{sentences.sender_in_words(self, c)}, which is of a later topic of that name"
+        sees = f"sees {request}{sentences.sender_in_words(c)}, which is of a later topic of that name"
         return f"{b} {sees}, and first deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")

@@ -230,8 +230,8 @@ class Controller(PartitionState):
     def decision_in_words(self, old: Any, new: Any, c: Any, p: int, leads: str) -> str:
         """What a controller decides as brokers come and go."""
         live = old.read[c][p].live if self.reads_first else old.live
-        who, of = sentences.controller_in_words(self, old, c), sentences.of_partition(self, p)
-        sees = f"{who} sees live brokers {live}: {leads}{of}"
+        who, place = sentences.controller_in_words(self, old, c), f" for partition {p}" if self.partitions > 1 else ""
+        sees = f"{who} sees live brokers {live}{place}: {leads}"
         wrote = "" if old.state[p] == new.state[p] else f"; {sentences.state_in_words(old, new, p)}"
         return f"{sees}{wrote}{self.sent_in_words(old, new, c)}"
 

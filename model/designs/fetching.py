@@ -141,8 +141,8 @@ class Fetching(Logs):
         if len(new.log[p][follower]) > end:
             copied = f"it appends {sentences.record_in_words(new.log[p][follower][-1])}"
         raised = f", high watermark {passed} -> {heard}" if heard != passed else ""
-        news = f"; {leader} learns that it had {end}" if old.known_end[p][leader][follower] != known else ""
-        whom = sentences.whom_in_words(self, old, p, leader)
+        news = f"; {leader} learns that its log end was {end}" if old.known_end[p][leader][follower] != known else ""
+        whom = sentences.leader_in_words(self, old, p, leader)
         return f"{follower} asks {whom} for the record at offset {end}: {copied}{raised}{news}"
 
     def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
@@ -163,7 +163,7 @@ class Fetching(Logs):
 
     def told_fetch_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end, own = len(old.log[p][leader]), len(old.log[p][follower])
-        whom = sentences.whom_in_words(self, old, p, leader)
+        whom = sentences.leader_in_words(self, old, p, leader)
         past = f"asks {whom} for offset {own}, past its log end {end}: OffsetOutOfRange"
         return f"{follower} {past}; it {sentences.log_in_words(old, new, p, follower)}"
 
@@ -181,7 +181,7 @@ class Fetching(Logs):
         s.reply[p][follower] = {"leader": leader, "asked_in": asked_in, "epoch": epoch, "end": end}
 
     def told_ask_where_epoch_ends(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        answer, whom = new.reply[p][follower], sentences.whom_in_words(self, old, p, leader)
+        answer, whom = new.reply[p][follower], sentences.leader_in_words(self, old, p, leader)
         said = f"epoch {answer.epoch} ends at {answer.end}" if answer.end >= 0 else "it does not know"
         return f"{follower} asks {whom} where the epoch of its last record ends; the answer is on its way: {said}"
 
@@ -207,7 +207,7 @@ class Fetching(Logs):
             s.replica[p][follower].truncating = ~done if done is not True else False
 
     def told_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        whom, log = sentences.whom_in_words(self, old, p, leader), sentences.log_in_words(old, new, p, follower)
+        whom, log = sentences.leader_in_words(self, old, p, leader), sentences.log_in_words(old, new, p, follower)
         again = self.asks_where_epochs_end and new.replica[p][follower].truncating
         asks = "; it must ask again" if again else ""
         return f"{follower} compares the epochs of its log with those of {whom} and {log}{asks}"
@@ -246,5 +246,5 @@ class Fetching(Logs):
         self, old: Any, new: Any, p: int, follower: Any, leader: Any
     ) -> str:
         raised = becomes(old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark)
-        answer = f"an answer of {sentences.whom_in_words(self, old, p, leader)} that also says that its log diverges"
+        answer = f"an answer of {sentences.leader_in_words(self, old, p, leader)} that also says that its log diverges"
         return f"{follower} takes a high watermark from {answer}: its own {raised}"

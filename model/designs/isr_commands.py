@@ -151,4 +151,4 @@ class IsrCommands(Alterations):
 
     def told_skip_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         first, second = (sentences.request_in_words(old.channel[c][b][i]) for i in (0, 1))
-        return f"{b} reads {first} and {second}{sentences.sender_in_words(self, c)} as one, and forgets the former"
+        return f"{b} reads {first} and {second}{sentences.sender_in_words(c)} as one, and forgets the former"

@@ -299,7 +299,7 @@ class Logs(Model):
         awaited = asked(old, self.awaited, p, b)
         ids = [i for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         told = f", and acknowledges record {' and '.join(map(str, ids))}" if ids else ""
-        reached = f"all of {awaited} have come so far as it knows"
+        reached = f"as far as it knows all of {awaited} have reached that offset"
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:

@@ -170,7 +170,7 @@ class Reassignment(Topics):
 
     def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
         now = old.assignment[p].replicas
-        return f"an administrator asks that the replicas{sentences.of_partition(self, p)} be {target} and no more {now}"
+        return f"an administrator asks for replicas {target} in place of {now}{sentences.of_partition(self, p)}"
 
     @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
     def cancel_reassignment(self, s: Any, c: Any, p: int) -> None:
@@ -209,7 +209,7 @@ class Reassignment(Topics):
     def move_in_words(self, old: Any, new: Any, c: Any, p: int, what: str) -> str:
         """What a controller does to go on with a reassignment."""
         who, now = sentences.controller_in_words(self, old, c), new.assignment[p].replicas
-        held = f"replicas {becomes(old.assignment[p].replicas, now)}, {sentences.state_in_words(old, new, p)}"
+        held = f"replica set {becomes(old.assignment[p].replicas, now)}, {sentences.state_in_words(old, new, p)}"
         return f"{who} decides: {what}; {held}{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, actor="controller")

@@ -19,11 +19,6 @@ def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
     return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
 
 
-def whom_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """The same at the end of a clause."""
-    return leader_in_words(m, s, p, b).rstrip(",")
-
-
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
     """The controller, or which broker it is, and whether it still believes so alone; a clause ends in a comma."""
     if not isinstance(c, BrokerId):
@@ -78,5 +73,6 @@ def request_in_words(request: Any) -> str:
     return f"LeaderAndISR ({leader}, ISR {request.isr}, epoch {request.epoch}, version {request.version})"
 
 
-def sender_in_words(m: Any, c: Any) -> str:
+def sender_in_words(c: Any) -> str:
+    """Of which controller a request is, where there may be several."""
     return f" from {c}" if isinstance(c, BrokerId) else ""

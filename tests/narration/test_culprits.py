@@ -109,7 +109,7 @@ def test_every_engine_that_has_levels_says_the_same() -> None:
         for engine in ("local", "reference")
     }
     assert answers["local"] == answers["reference"]
-    assert answers["local"].culprits is not None
+    assert answers["local"].culprits == answers["reference"].culprits is not None
 
 
 def test_an_engine_without_levels_does_not_say_who_is_to_blame() -> None:

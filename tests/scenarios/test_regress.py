@@ -220,7 +220,7 @@ def test_other_bytes_of_the_same_content_are_told(derived: Derived) -> None:
     text = derived.files["trace.txt"].replace("is false", "is wrong")
     assert drift({**old, "expected.json": counts.encode(), "trace.txt": text.encode()}, derived) == [
         "expected.json: line 19 is ' \"levels\": [1, 1, 2],', recorded ' \"levels\": [1,1,2],'",
-        "trace.txt: line 18 is 'presses-are-few is false there: There are few presses.', "
+        "trace.txt: line 20 is 'presses-are-few is false there: There are few presses.', "
         "recorded 'presses-are-few is wrong there: There are few presses.'",
     ]
 

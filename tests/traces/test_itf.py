@@ -42,7 +42,7 @@ def test_integers_beyond_doubles_are_bigints_and_others_are_not(tmp_path: Path) 
 
 def test_replay_needs_nothing_but_the_file_and_the_model(tmp_path: Path) -> None:
     _, path = recorded(tmp_path, "-s", "high=2")
-    outcome = run("replay", path, "--model", shelf(tmp_path))
+    outcome = run("replay", path, "--model", shelf(tmp_path), "--quiet")
     assert (outcome.code, outcome.out) == (12, "VALID  is-low: 3 states, ends in a violation of is-low\n")
 
 
@@ -54,7 +54,7 @@ def without_meta(data: Any) -> None:
 
 def test_without_our_meta_the_actions_are_found_by_search(tmp_path: Path) -> None:
     _, path = recorded(tmp_path)
-    outcome = run("replay", changed(path, without_meta), "--model", shelf(tmp_path))
+    outcome = run("replay", changed(path, without_meta), "--model", shelf(tmp_path), "--quiet")
     assert (outcome.code, outcome.out) == (0, "VALID  path: 4 states\n")
 
 

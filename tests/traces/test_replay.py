@@ -26,7 +26,7 @@ def replayed(folder: Path, change: Any, *options: str) -> Outcome:
     result, _ = record(folder)
     changed(result, lambda data: change(data["invariants"]["is-low"]["trace"]))
     out = folder / "out.json"
-    outcome = run("replay", result, "--model", shelf(folder), "--json", out, *options)
+    outcome = run("replay", result, "--model", shelf(folder), "--quiet", "--json", out, *options)
     data = json.loads(out.read_text())
     Draft202012Validator(SCHEMA).validate(data)
     assert data["exit_code"] == outcome.code
@@ -158,11 +158,14 @@ def test_a_deadlock_is_replayed_as_one(tmp_path: Path) -> None:
     model = counter(tmp_path)
     run("check", model, "-s", "wraps=false", "--deadlock", "--json", result, "--itf", itf, "--engine", "reference")
     for path in (result, itf):
-        outcome = run("replay", path, "--model", model)
+        outcome = run("replay", path, "--model", model, "--quiet")
         assert (outcome.code, outcome.out) == (11, "VALID  deadlock: 4 states, ends in a deadlock\n")
         assert run("replay", path, "--model", model, "--expect-violation").code == 0
     changed(result, lambda data: data["deadlock"]["trace"].pop())
-    assert run("replay", result, "--model", model).out == "VALID  deadlock: 3 states, the last one has a next state\n"
+    assert (
+        run("replay", result, "--model", model, "--quiet").out
+        == "VALID  deadlock: 3 states, the last one has a next state\n"
+    )
 
 
 def test_an_evaluation_error_is_replayed_as_one(tmp_path: Path) -> None:
@@ -170,21 +173,21 @@ def test_an_evaluation_error_is_replayed_as_one(tmp_path: Path) -> None:
     model = mistaken(tmp_path, '"""Acts."""\ns.x = s.x + 1')
     run("check", model, "--json", result, "--itf", itf, "--engine", "reference")
     for path in (result, itf):
-        outcome = run("replay", path, "--model", model)
+        outcome = run("replay", path, "--model", model, "--quiet")
         words = "VALID  evaluation: 4 states, the model has no meaning in the last one\n"
         assert (outcome.code, outcome.out) == (75, words)
 
 
 def test_settings_come_from_the_file_and_may_be_changed(tmp_path: Path) -> None:
     result, _ = record(tmp_path)
-    outcome = run("replay", result, "--model", shelf(tmp_path), "-s", "high=9")
+    outcome = run("replay", result, "--model", shelf(tmp_path), "-s", "high=9", "--quiet")
     assert (outcome.code, outcome.out) == (0, "VALID  is-low: 4 states, is-low holds in the last one\n")
 
 
 def test_one_of_several_traces(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     run("check", "kip-101", "-s", "replicas=2", "--engine", "reference", "--json", path)
-    assert run("replay", path).out == (
+    assert run("replay", path, "--quiet").out == (
         "VALID  strong-isr: 12 states, ends in a violation of strong-isr\n"
         "VALID  weak-isr: 12 states, ends in a violation of weak-isr\n"
     )
