@@ -25,8 +25,9 @@ STORY = """\
   7  broker 1    Broker 1 copies record 0 of epoch 0 to offset 0 from broker 0, still leader of epoch 0 in its own
                  eyes; its high watermark stays 0.
                  follower-replicate(follower=1, leader=0)
-                 broker 1 *  follows 0 in epoch 0  [|| #0/0]  high watermark 0, log end 1
+                 broker 1    follows 0 in epoch 0  [|| #0/0]  high watermark 0, log end 1
 """
+"""Broker 1 has no star: the controller has taken it out of the ISR in the step into state 3."""
 
 
 def test_show_tells_a_recorded_trace_and_replay_does_too() -> None:
