@@ -1,0 +1,84 @@
+"""The lessons of `counterexamples/lessons`: pages written by hand, with parts that are made by running the checker.
+
+A part stands between `<!-- trace: SCENARIO -->` or `<!-- run: isrcheck ... -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.cli.replay import replayed_file
+from checker.reports.story import log_lines, story_text
+from checker.reports.values import label_text
+from checker.results import Trace
+from checker.scenarios.derived import ITF, TEXT
+from checker.traces.narration import Story
+
+SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
+LESSONS: Final = SCENARIOS / "lessons"
+PART: Final = re.compile(r"^<!-- (trace|run): (.+?) -->\n(.*?)^<!-- end -->$", re.S | re.M)
+
+
+def pages() -> list[Path]:
+    return sorted(LESSONS.glob("*.md"))
+
+
+def generated(page: str) -> list[tuple[str, str, str]]:
+    """Of each generated part of a page what it is, of what, and its text as it stands there."""
+    return [(found[1], found[2], found[3]) for found in PART.finditer(page)]
+
+
+def renewed(page: str, made: Callable[[str, str], str]) -> str:
+    """The page with each generated part made again."""
+    return PART.sub(lambda found: f"<!-- {found[1]}: {found[2]} -->\n{made(found[1], found[2])}<!-- end -->", page)
+
+
+def made(kind: str, of: str) -> str:
+    """What belongs in a part."""
+    return trace(of) if kind == "trace" else run(of)
+
+
+def run(command: str) -> str:
+    """A command, and all that it prints."""
+    program, *arguments = shlex.split(command)
+    assert program == "isrcheck", command
+    lines = CliRunner().invoke(main, arguments).stdout.splitlines()
+    return _block("console", [f"$ {command}", *lines])
+
+
+def trace(scenario: str) -> str:
+    """The recorded trace of a scenario: the sentences and the logs, without the names of actions and variables."""
+    told = replayed_file(str(SCENARIOS / scenario / ITF), None, {}, None, {})[0]
+    assert told.story is not None
+    lines = [f"$ isrcheck check --scenario {scenario}", "[...]", *_told(told.story, told.outcome.trace)]
+    return _block("console", [*lines, "[...]", *_why(scenario)])
+
+
+def _told(story: Story, trace: Trace) -> Iterator[str]:
+    """The logs of the first state, then each step without its label and without what changes besides the logs."""
+    blocks = [block.split("\n") for block in "\n".join(story_text(story, trace)).split("\n\n")]
+    yield "  1  initial state"
+    yield from log_lines(story.start, "     ")
+    for sentence, block in zip(story.sentences, blocks[-len(story.sentences) :], strict=True):
+        label = label_text(sentence.label)
+        yield from block[: next(i for i, line in enumerate(block) if line.strip() == label)]
+        yield from block[len(block) - len(sentence.redrawn) :]
+
+
+def _why(scenario: str) -> list[str]:
+    """What is false in the last state (of several invariants the first), and which steps are to blame, as recorded."""
+    lines = (SCENARIOS / scenario / TEXT).read_text().splitlines()
+    heads = [i for i, line in enumerate(lines) if " is false there: " in line]
+    first, following = [*heads, len(lines)][:2]
+    return [line for line in lines[first:following] if line.strip()]
+
+
+def _block(language: str, lines: list[str]) -> str:
+    return "\n".join([f"```{language}", *(line.rstrip() for line in lines), "```"]) + "\n"

@@ -1,0 +1,20 @@
+"""Makes the generated parts of the lessons again: `python -m tests.lessons.regenerate [PAGE]...`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.lessons.pages import made, pages, renewed
+
+
+def main(named: list[str]) -> None:
+    for page in [Path(name) for name in named] or pages():
+        old = page.read_text()
+        new = renewed(old, made)
+        page.write_text(new)
+        print(f"{page.name}: {'as before' if new == old else 'changed'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""The generated parts of the lessons are what the checker says now: `python -m tests.lessons.regenerate` makes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.scenarios.collection import folders
+from checker.scenarios.derived import TEXT
+from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
+
+NAMES = [page.name for page in pages()]
+PARTS = [(page.name, *part) for page in pages() for part in generated(page.read_text())]
+TRACES = [part for part in PARTS if part[1] == "trace"]
+RUNS = [part for part in PARTS if part[1] == "run"]
+SLOW = pytest.mark.exhaustive
+"""The commands of the first three lessons, and all traces, are in the default suite."""
+
+
+@pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])
+def test_a_recorded_trace_is_told_as_on_the_page(page: str, kind: str, of: str, text: str) -> None:
+    assert text == made(kind, of), f"run python -m tests.lessons.regenerate, then read {page} again"
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "of", "text"),
+    [pytest.param(*part, marks=() if part[0] < "04" else SLOW) for part in RUNS],
+    ids=[of for _, _, of, _ in RUNS],
+)
+def test_a_command_prints_what_the_page_shows(page: str, kind: str, of: str, text: str) -> None:
+    assert text == made(kind, of), f"run python -m tests.lessons.regenerate, then read {page} again"
+
+
+@pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])
+def test_the_command_prints_the_lines_of_the_trace_in_this_order(page: str, kind: str, of: str, text: str) -> None:
+    recorded = iter((SCENARIOS / of / TEXT).read_text().splitlines())
+    for line in text.splitlines()[2:-1]:
+        assert line == "[...]" or line in recorded, f"{page}: {line!r} is not printed, or not in this place"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_has_all_its_parts(name: str) -> None:
+    page = (LESSONS / name).read_text()
+    wanted = ["What you need to know first", "The trace", "What to notice", "The control", "Try it"]
+    assert re.findall(r"^## (.+)$", page, re.M) == wanted
+    assert re.match(r"# \d+\. [^\n]*\?", page), "a lesson begins with a question"
+    kinds = [kind for kind, _, _ in generated(page)]
+    assert kinds.count("trace") == 1 and kinds.count("run") >= 2
+    assert len(kinds) == page.count("<!-- end -->"), "a part without a marker that is understood"
+    assert all(text for _, _, text in generated(page)), "run python -m tests.lessons.regenerate"
+    assert re.search(r"\b(KIP|KAFKA)-\d+|[Dd]esign", page)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_that_a_lesson_names_are_steps_of_its_trace(name: str) -> None:
+    page = (LESSONS / name).read_text()
+    (told,) = [text for kind, _, text in generated(page) if kind == "trace"]
+    last = max(int(number) for number in re.findall(r"^ {1,2}(\d+) ", told, re.M))
+    words = renewed(page, lambda kind, of: "")
+    named = re.findall(r"\b[Ss]teps? (\d+)(?:(?:,| to| and) (\d+))?(?: and (\d+))?", words)
+    assert all(2 <= int(number) <= last for found in named for number in found if number)
+
+
+def test_the_course_lists_every_lesson_and_links_lead_somewhere() -> None:
+    course = (SCENARIOS / "README.md").read_text()
+    assert re.findall(r"\(lessons/([^)]+)\)", course) == NAMES
+    for page in [SCENARIOS / "README.md", *pages()]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_lessons_are_no_scenarios() -> None:
+    assert LESSONS not in [folder for folder, _ in folders((str(SCENARIOS),))]
+    assert not list(LESSONS.glob("**/scenario.toml"))
+
+
+def test_a_part_that_differs_is_made_again() -> None:
+    page = "a\n<!-- run: isrcheck x -->\nold\n<!-- end -->\nb\n"
+    assert renewed(page, lambda kind, of: f"{kind} {of}\n") == page.replace("old", "run isrcheck x")
+    assert Path(LESSONS).is_dir()
