@@ -3,6 +3,9 @@
 Each `scenario.toml` below the paths of the command line is one test: derived again, as expected and as recorded. Of a
 failed `checker.testing` assertion the model, the invariants and the trace's length are properties of the report, which
 pytest's own --junit-xml writes.
+
+It is asked for by `-p checker.pytest_plugin` and no entry point: for a distribution with one pytest rewrites all modules,
+and rewritten functions cannot be sent to executors.
 """
 
 from __future__ import annotations

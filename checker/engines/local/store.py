@@ -22,9 +22,9 @@ from checker.kernel.compile import Integers
 from checker.kernel.layout import Words
 
 PARTITION_BITS: Final = 7
-LOAD: Final = 0.85
+LOAD: Final = 0.8
 """How full a table may be."""
-GROWTH: Final = 1.3
+GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 14
 """Below this many slots a table grows faster: filling it again costs less than the call."""
