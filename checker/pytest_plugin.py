@@ -4,8 +4,8 @@ Each `scenario.toml` below the paths of the command line is one test: derived ag
 failed `checker.testing` assertion the model, the invariants and the trace's length are properties of the report, which
 pytest's own --junit-xml writes.
 
-It is asked for by `-p checker.pytest_plugin` and no entry point: for a distribution with one pytest rewrites all modules,
-and rewritten functions cannot be sent to executors.
+It is asked for by `-p checker.pytest_plugin` and no entry point: of a distribution with one, pytest rewrites all
+modules, and what is rewritten cannot be sent to executors.
 """
 
 from __future__ import annotations

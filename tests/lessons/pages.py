@@ -55,7 +55,7 @@ def run(command: str) -> str:
 
 def trace(scenario: str) -> str:
     """The recorded trace of a scenario: the sentences and the logs, without the names of actions and variables."""
-    told = replayed_file(str(SCENARIOS / scenario / ITF), None, {}, None, {})[0]
+    told = replayed_file(str(SCENARIOS / scenario / ITF), None, {}, None, {})[1][0]
     assert told.story is not None
     lines = [f"$ isrcheck check --scenario {scenario}", "[...]", *_told(told.story, told.outcome.trace)]
     return _block("console", [*lines, "[...]", *_why(scenario)])
