@@ -286,7 +286,7 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         ),
         (
             ("kip-320", *small, "--continue"),
-            "is of options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=True",
+            "options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=True",
         ),
         (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
     ):
