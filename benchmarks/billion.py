@@ -1,8 +1,10 @@
 """A search of about a thousand million states on one machine: states, seconds, bytes a state, peak memory.
 
-    python benchmarks/billion.py [--bounds 3/3/3/4] [--store memory] [--share 1.0] [--max-seconds S] [--checkpoint DIR]
+    python benchmarks/billion.py [--bounds 3/3/3/4] [--symmetry] [--store memory] [--share 1.0] [--max-seconds S]
+                                 [--checkpoint DIR]
 
-The model is kip-320 at replicas/log_size/max_records/max_leader_epoch. `--share 0.1` stops at the end of the level
+The model is kip-320 at replicas/log_size/max_records/max_leader_epoch; with `--symmetry` the states of the orbits found
+are counted as well. `--share 0.1` stops at the end of the level
 with which a tenth of 10**9 states is passed, and says what the whole would take if every state cost the same; tables
 that no longer fit the caches make the rest somewhat dearer. It needs the machine for itself.
 """
@@ -26,6 +28,7 @@ BILLION = 10**9
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--bounds", default="3/3/3/4")
+    parser.add_argument("--symmetry", action="store_true")
     parser.add_argument("--store", default="memory", choices=["memory", "disk", "compact"])
     parser.add_argument("--share", type=float, default=1.0, help="of 10**9 states; below 1 the search stops there")
     parser.add_argument("--max-seconds", type=float, default=3600.0)
@@ -34,6 +37,8 @@ def main() -> None:
     settings = [x for pair in zip(NAMES, arguments.bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings, "--store", arguments.store]
     command += ["--invariant", "weak-isr", "--invariant", "strong-isr", "--max-seconds", str(arguments.max_seconds)]
+    if arguments.symmetry:
+        command += ["--symmetry"]
     if arguments.share < 1:
         command += ["--max-states", str(int(BILLION * arguments.share))]
     if arguments.checkpoint:
@@ -48,10 +53,12 @@ def main() -> None:
     states, seconds, peak = report["distinct"], report["seconds"]["search"], report["peak_rss_bytes"]
     print(f"{platform.machine()}, {os.cpu_count()} processors, kip-320 at {arguments.bounds}, {arguments.store}")
     print(f"{report['verdict']} ({report['reason'] or 'everything explored'}), {report['workers']} workers")
-    print(f"states                {states:>16,}   in {report['depth']} levels, {report['left']:,} not expanded")
-    print(f"seconds               {seconds:>16,.1f}   {states / seconds:,.0f} states/s")
-    print(f"bytes a state, store  {report['store_bytes'] / states:>16.2f}")
-    print(f"bytes a state, all    {peak / states:>16.2f}   peak {peak / 2**30:.2f} GiB")
+    print(f"kept                  {states:>16,}   in {report['depth']} levels, {report['left']:,} not expanded")
+    if report["symmetry"]:
+        print(f"states they stand for {report['orbits']['states']:>16,}")
+    print(f"seconds               {seconds:>16,.1f}   {states / seconds:,.0f} a second")
+    print(f"bytes each, store     {report['store_bytes'] / states:>16.2f}")
+    print(f"bytes each, all       {peak / states:>16.2f}   peak {peak / 2**30:.2f} GiB")
     if arguments.share < 1:
         print(f"at that cost 10**9 take {seconds * BILLION / states:,.0f} s, {peak / states * BILLION / 2**30:.1f} GiB")
 

@@ -14,6 +14,7 @@ from checker.results import CheckpointRefused, Exit, LimitTooSmall
 from model.language.errors import EvaluationError, ModelError
 
 DEBUG = "ISRCHECK_DEBUG"
+OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})
 
 
 class Failure(Exception):
@@ -43,6 +44,9 @@ def failure_of(error: BaseException) -> Failure | None:
             return Failure("interrupted", Exit.INTERRUPTED)
         case MemoryError():
             return Failure("out of memory; try smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in OF_SPARK:
+            missing = name.partition(".")[0]
+            return Failure(f"this needs {missing}, which is not installed; pip install 'isrcheck[spark]'", Exit.OUTPUT)
         case OSError():
             return Failure(os_words(error), Exit.OUTPUT)
     return None

@@ -12,7 +12,7 @@ from model.language.system import TransitionSystem
 
 
 def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:
-    """A header as JSON data; `kernel` is the SHA-256 of the LLVM text, which is not kept."""
+    """A header as JSON data; `kernel` is the `identity` of the kernel, whose text is not kept."""
     leaves = [
         {"path": leaf.path, "kind": leaf.kind, "low": leaf.low, "high": leaf.high,
          "word": place.word, "shift": place.shift, "width": place.width}
@@ -22,7 +22,7 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
         "format": FORMAT,
         "model": model,
         "settings": dict(system.settings),
-        "kernel": kernel.digest,
+        "kernel": kernel.identity,
         "words": kernel.words,
         "variables": [{"name": v.name, "domain": str(v.domain), "first_leaf": v.start} for v in system.variables],
         "leaves": leaves,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Final
 
 import numpy as np
@@ -26,7 +27,7 @@ class Kernel:
     """
 
     def __init__(self, system: TransitionSystem) -> None:
-        self.layout = Layout(system.leaves)
+        self.system, self.layout = system, Layout(system.leaves)
         self.verdicts: Verdicts = verdicts(system)
         self.transitions = len(system.transitions)
         self.actions = len(system.actions)
@@ -35,6 +36,15 @@ class Kernel:
         self.code = Code(self.text)
         self.addresses = self.code.addresses
         self._calls = self.code.calls
+
+    @property
+    def identity(self) -> str:
+        """What kept states are bound to: the text, where the search begins, and what the bits of a state mean.
+
+        The text alone does not say where the search begins, nor what a leaf is that nothing reads.
+        """
+        known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
     @property
     def words(self) -> int:

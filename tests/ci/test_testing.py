@@ -89,6 +89,40 @@ def test_a_failing_test_shows_the_trace_and_names_it_in_pytests_own_report(tmp_p
     }
 
 
+FOREIGN = """\
+class Report:
+    findings = ["not a dictionary"]
+
+
+class Failed(Exception):
+    result = Report()
+
+
+class Pending(Exception):
+    @property
+    def result(self):
+        raise RuntimeError("there is none yet")
+
+
+def test_failed():
+    raise Failed
+
+
+def test_pending():
+    raise Pending
+"""
+
+
+def test_exceptions_of_other_projects_that_have_a_result_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_foreign.py").write_text(FOREIGN)
+    outcome = pytest_of(tmp_path)
+    assert (outcome.returncode, "2 failed" in outcome.stdout) == (1, True), outcome.stdout + outcome.stderr
+    (tmp_path / "test_foreign.py").write_text(f"import checker.testing\n\n\n{FOREIGN}")
+    outcome = pytest_of(tmp_path)
+    assert (outcome.returncode, "2 failed" in outcome.stdout) == (1, True), outcome.stdout + outcome.stderr
+
+
 def test_scenarios_are_tests_where_they_are_asked_for(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "counterexamples" / "kip-101", tmp_path / "kip-101")
     shutil.copytree(ROOT / "counterexamples" / "kip-101-fixed-by-kip-279", tmp_path / "kip-101-fixed-by-kip-279")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.cli.failures import failure_of
 from checker.library import model_names
 from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 
@@ -212,3 +213,14 @@ def test_a_memory_limit_too_small_to_start_is_a_limit(tmp_path: Path) -> None:
     assert int(words[3]) > 1000
     assert message == f"a search needs {words[3]} bytes of memory to begin; the limit is 1000 (--max-memory)"
     assert json.loads(path.read_text())["exit_code"] == 152
+
+
+def test_a_package_of_spark_that_is_missing_is_named_with_the_remedy() -> None:
+    # Modules of datasets import it before anybody asks what Spark needs; here it is installed.
+    failure = failure_of(ModuleNotFoundError("No module named 'pyarrow.fs'", name="pyarrow.fs"))
+    assert failure is not None
+    assert (failure.code, failure.message) == (
+        153,
+        "this needs pyarrow, which is not installed; pip install 'isrcheck[spark]'",
+    )
+    assert failure_of(ModuleNotFoundError("No module named 'checker.gone'", name="checker.gone")) is None

@@ -250,6 +250,16 @@ def test_a_change_of_the_model_is_seen(tmp_path: Path) -> None:
         run(replace(toy, transitions=(changed, *others)), kept(tmp_path, True))
 
 
+def test_a_change_that_only_the_first_states_show_is_seen(tmp_path: Path) -> None:
+    # The code is the same, and what was found from elsewhere says nothing of this search.
+    toy = grid([4, 4])
+    elsewhere = replace(toy, initial=((3, 3),))
+    assert Kernel(toy).text == Kernel(elsewhere).text
+    run(elsewhere, kept(tmp_path))
+    with pytest.raises(CheckpointRefused, match="the model has changed, or isrcheck has"):
+        run(toy, kept(tmp_path, True))
+
+
 def test_a_limit_of_memory_that_does_not_hold_the_levels_is_refused(tmp_path: Path) -> None:
     toy = grid([40] * 4)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
@@ -276,7 +286,7 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         ),
         (
             ("kip-320", *small, "--continue"),
-            "is of options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=Tru",
+            "options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=True",
         ),
         (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
     ):

@@ -59,7 +59,7 @@ def question_of(
         "bounds": list(kernel.verdicts.bounds),
         "actions": list(system.actions),
         "row_bytes": kernel.layout.row_bytes,
-        "kernel": kernel.digest,
+        "kernel": kernel.identity,
     }
 
 
