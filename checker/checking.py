@@ -75,8 +75,8 @@ def check(
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
     if workers is not None and workers < 1:
         raise UnknownName(f"{workers} workers do no work; take one or more")
-    if symmetry and engine != "local":
-        raise UnknownName(f"engine {engine} does not count orbits; symmetry goes with engine local")
+    if engine != "local":
+        _require_local(engine, workers=workers is not None, symmetry=symmetry, keeping=keeping, storing=storing)
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -109,6 +109,19 @@ def check(
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
+
+
+def _require_local(engine: str, *, workers: bool, symmetry: bool, keeping: Keeping | None, storing: Storing) -> None:
+    """`UnknownName` for what the local engine alone can do: another one would go on without it, and not say so."""
+    asked = {
+        "has no workers; workers go": workers,
+        "does not count orbits; symmetry goes": symmetry,
+        "keeps no checkpoints of this kind; keeping goes": keeping is not None,
+        "has no store to choose; storing goes": storing != Storing(),
+    }
+    for what, given in asked.items():
+        if given:
+            raise UnknownName(f"engine {engine} {what} with engine local")
 
 
 def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
