@@ -9,14 +9,13 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
-import psutil
-
 from checker.engines.interpreter import Interpreter
 from checker.engines.spark.cluster import Cluster
 from checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
 from checker.forecast import outlook
 from checker.judging import Judge
 from checker.library import LoadedModel, blaming, fitting, load_model_class
+from checker.memory import free_memory
 from checker.results import Result
 from checker.symmetry.interchangeable import told_apart
 from checker.traces.canonical import CanonicalPaths
@@ -29,7 +28,7 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 DEPTH: Final = 20
 """How many levels the symbolic engine looks at where neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
-"""Of the memory that is free when a search begins; the rest is for the system, which must not swap."""
+"""Of the memory that is free for this process when a search begins; the rest is for the system, which must not swap."""
 
 
 def check(
@@ -75,8 +74,8 @@ def check(
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
     if workers is not None and workers < 1:
         raise UnknownName(f"{workers} workers do no work; take one or more")
-    if symmetry and engine != "local":
-        raise UnknownName(f"engine {engine} does not count orbits; symmetry goes with engine local")
+    if engine != "local":
+        _require_local(engine, workers=workers is not None, symmetry=symmetry, keeping=keeping, storing=storing)
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -89,7 +88,7 @@ def check(
         classes = _interchangeable(system, tell) if symmetry else []
         compared = time.perf_counter() - begin - traced
         tell("search" if engine == "reference" else "compile")
-        free = int(psutil.virtual_memory().available * SHARE_OF_MEMORY)
+        free = int(free_memory() * SHARE_OF_MEMORY)
         within = limits if limits.memory is not None else replace(limits, memory=free)
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         with ExitStack() as leaving:
@@ -109,6 +108,19 @@ def check(
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
+
+
+def _require_local(engine: str, *, workers: bool, symmetry: bool, keeping: Keeping | None, storing: Storing) -> None:
+    """`UnknownName` for what the local engine alone can do: another one would go on without it, and not say so."""
+    asked = {
+        "has no workers; workers go": workers,
+        "does not count orbits; symmetry goes": symmetry,
+        "keeps no checkpoints of this kind; keeping goes": keeping is not None,
+        "has no store to choose; storing goes": storing != Storing(),
+    }
+    for what, given in asked.items():
+        if given:
+            raise UnknownName(f"engine {engine} {what} with engine local")
 
 
 def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:

@@ -243,12 +243,15 @@ class Search:
             answer.stopped = "memory"
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
+        except OSError:
+            # The disk of the states may be full, and that of the checkpoint not.
+            self._keep()
+            raise
         self._fold(answer)
         if answer.stopped in ("memory", "time", "interrupt"):
             self._partial(answer, deadlock)
         self._team.dismiss()
-        if self.checkpoint is not None:
-            self.checkpoint.write(self.store, [level.to_json() for level in self.history])
+        self._keep()
         answer.peak_store_bytes = self.store.peak
         return answer
 
@@ -258,7 +261,7 @@ class Search:
         while True:
             level, last = len(self.history), self.history[-1]
             if self.checkpoint is not None and self.checkpoint.due:
-                self.checkpoint.write(self.store, [known.to_json() for known in self.history])
+                self._keep()
             if last.seen >> FAILED & 1:
                 answer.error = level, failing_predicate(self.levels, level), None
                 raise _Stopped("error")
@@ -277,6 +280,11 @@ class Search:
                 if not keep_going:
                     raise _Stopped("violation")
             self._finish_level()
+
+    def _keep(self) -> None:
+        """All whole levels into the checkpoint, where there is one."""
+        if self.checkpoint is not None:
+            self.checkpoint.write(self.store, [level.to_json() for level in self.history])
 
     def _violations(self) -> int:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())

@@ -308,6 +308,7 @@ class Spool:
     """Memory that is a file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
 
     def __init__(self, folder: str) -> None:
+        self._folder = folder
         self._file, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
         weakref.finalize(self, os.close, self._file)
         os.unlink(name)
@@ -316,7 +317,11 @@ class Spool:
     def allocate(self, size: int) -> npt.NDArray[np.uint32]:
         """So many bytes or more; OSError where the disk is full, while there is still time to say so."""
         size += -size % mmap.ALLOCATIONGRANULARITY
-        os.posix_fallocate(self._file, self._size, size)
+        try:
+            os.posix_fallocate(self._file, self._size, size)
+        except OSError as error:
+            what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
+            raise OSError(error.errno, what, self._folder) from None
         memory = mmap.mmap(self._file, size, offset=self._size)
         self._size += size
         return np.frombuffer(memory, dtype=np.uint32)

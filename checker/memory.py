@@ -1,0 +1,70 @@
+"""How much memory is free for this process: what the system has, and what the control groups that it is in allow.
+
+A container's limit is that of a control group, of which the system's own figures know nothing: who passes it is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+
+@dataclass(frozen=True)
+class _Version:
+    """Where a version of control groups has its folders, and what the files there are called."""
+
+    mounted: str
+    limit: str
+    used: str
+    reclaimable: str
+
+
+ONE: Final = _Version("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+TWO: Final = _Version("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+
+
+def free_memory(root: Path = Path("/")) -> int:
+    """Bytes that this process can still take without swapping and without being killed."""
+    return max(0, min([int(psutil.virtual_memory().available), *_room_in_groups(root)]))
+
+
+def _room_in_groups(root: Path) -> Iterator[int]:
+    """What is left in each control group that the process is in, from its own one to that of the whole mount."""
+    for line in _lines(root / "proc/self/cgroup"):
+        _, kinds, place = (*line.split(":", 2), "", "")[:3]
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        version = ONE if kinds else TWO
+        group, mounted = Path(place.strip("/")), root / version.mounted
+        # Inside a container the mount may begin at its own group, which is then not found under its full name.
+        for folder in (group, *group.parents):
+            room = _room(mounted / folder, version)
+            if room is not None:
+                yield room
+
+
+def _room(folder: Path, version: _Version) -> int | None:
+    """None where there is no limit. Files that were read and can be forgotten take no room."""
+    limit, used = (_number(folder / name) for name in (version.limit, version.used))
+    if limit is None:
+        return None
+    stat = dict(line.split() for line in _lines(folder / "memory.stat") if len(line.split()) == 2)
+    forgettable = stat.get(version.reclaimable, "0")
+    return limit - (used or 0) + (int(forgettable) if forgettable.isdecimal() else 0)
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file; None where it has another word (`max`), or where there is no such file."""
+    text = "".join(_lines(path)).strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

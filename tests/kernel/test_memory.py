@@ -1,0 +1,129 @@
+"""Limits of memory: what is free where control groups limit it, and that a process stays within what it is given."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from checker import checking, memory
+from checker.checking import check
+from checker.engines.local.checkpoint import MANIFEST
+
+MIB = 1 << 20
+
+
+def group(folder: Path, **content: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in content.items():
+        (folder / name.replace("_in_bytes", "-in-bytes").replace("_", ".").replace("-", "_")).write_text(text + "\n")
+
+
+def own_groups(root: Path, *lines: str) -> None:
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/cgroup").write_text("".join(line + "\n" for line in lines))
+
+
+def test_a_group_of_version_two_limits_what_is_free(tmp_path: Path) -> None:
+    """400 MiB are allowed, 150 used, 30 of which are files that nobody needs."""
+    own_groups(tmp_path, "0::/")
+    stat = f"anon {100 * MIB}\ninactive_file {30 * MIB}\nactive_file {20 * MIB}"
+    group(tmp_path / "sys/fs/cgroup", memory_max=str(400 * MIB), memory_current=str(150 * MIB), memory_stat=stat)
+    assert memory.free_memory(tmp_path) == 280 * MIB
+
+
+def test_the_narrowest_group_on_the_way_up_decides(tmp_path: Path) -> None:
+    own_groups(tmp_path, "0::/pods/pod/job")
+    top = tmp_path / "sys/fs/cgroup"
+    group(top / "pods/pod/job", memory_max="max", memory_current="5")
+    group(top / "pods/pod", memory_max=str(100 * MIB), memory_current=str(60 * MIB))
+    group(top / "pods", memory_max=str(500 * MIB), memory_current=str(90 * MIB))
+    assert memory.free_memory(tmp_path) == 40 * MIB
+
+
+def test_a_group_of_version_one_limits_what_is_free(tmp_path: Path) -> None:
+    """As in a container: the group's full name is not there, its files lie at the mount itself."""
+    own_groups(tmp_path, "9:name=systemd:/", "4:cpu,memory:/docker/0a1b", "0::/")
+    top = tmp_path / "sys/fs/cgroup/memory"
+    stat = f"inactive_file 1\ntotal_inactive_file {7 * MIB}"
+    group(top, memory_limit_in_bytes=str(50 * MIB), memory_usage_in_bytes=str(20 * MIB), memory_stat=stat)
+    assert memory.free_memory(tmp_path) == 37 * MIB
+
+
+def test_no_limit_and_nothing_left(tmp_path: Path) -> None:
+    available = psutil.virtual_memory().available
+    for name, files in {
+        "no files": {},
+        "none": {"memory_max": "max"},
+        "vast": {"memory_max": str((1 << 63) - 4096)},
+    }.items():
+        own_groups(tmp_path / name, "0::/", "damaged")
+        group(tmp_path / name / "sys/fs/cgroup", **files)
+        assert memory.free_memory(tmp_path / name) > available // 2
+    own_groups(tmp_path / "full", "0::/")
+    group(tmp_path / "full/sys/fs/cgroup", memory_max="5000", memory_current="9000")
+    assert memory.free_memory(tmp_path / "full") == 0
+
+
+def test_by_default_a_search_takes_nine_tenths_of_what_its_group_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_groups(tmp_path, "0::/")
+    group(tmp_path / "sys/fs/cgroup", memory_max=str(40 * MIB), memory_current=str(10 * MIB))
+    monkeypatch.setattr(checking, "free_memory", lambda: memory.free_memory(tmp_path))
+    settings = {"log_size": 3, "max_records": 3, "max_leader_epoch": 3}
+    found = check("kip-320", settings, workers=1)
+    assert (found.exit_code, found.verdict) == (152, "incomplete")
+    assert found.store_bytes is not None
+    assert 20 * MIB < found.store_bytes <= 27 * MIB
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+Limiting = Callable[[], None] | None
+
+
+def isrcheck(bounds: str, *words: object, limiting: Limiting = None) -> subprocess.CompletedProcess[str]:
+    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
+    chosen = [x for name, value in zip(names, bounds.split("/"), strict=True) for x in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=limiting, timeout=300, check=False)
+
+
+def small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MIB, 4 * MIB))
+
+
+def essential(report: Path) -> dict[str, object]:
+    of_a_run = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
+    return {name: value for name, value in json.loads(report.read_text()).items() if name not in of_a_run}
+
+
+def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
+    """The file of the states may not grow, those of the checkpoint are small; only its end is written to it."""
+    kept, found, whole = tmp_path / "kept", tmp_path / "found.json", tmp_path / "whole.json"
+    words = ("--store", "disk", "--store-folder", tmp_path, "--json", found, "--checkpoint-every", 1e6)
+    full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, limiting=small_files)
+    assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
+    assert full.stderr == (
+        f"isrcheck: {tmp_path}: File too large: no more states can be kept here; --store-folder names another place\n"
+    )
+    assert json.loads(found.read_text())["exit_code"] == 153
+    parts = json.loads((kept / MANIFEST).read_text())["parts"]
+    levels = [level for part in parts for level in json.loads((kept / part["levels"]["name"]).read_text())]
+    assert sum(level["distinct"] for level in levels) > 100_000
+    assert isrcheck("3/2/2/2", *words, "--resume", kept).returncode == 0
+    assert isrcheck("3/2/2/2", "--json", whole).returncode == 0
+    assert essential(found) == essential(whole)
+
+
+def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
+    full = isrcheck("3/2/2/2", "--store", "compact", "--store-folder", tmp_path, limiting=small_files)
+    assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
+    assert list(tmp_path.iterdir()) == []

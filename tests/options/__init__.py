@@ -1,0 +1,1 @@
+"""Options of the local engine in every combination."""

@@ -1,0 +1,50 @@
+"""Rows in which every value of every factor meets every value of every other: a covering array of pairs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+Row = dict[str, str]
+Pair = tuple[tuple[str, str], tuple[str, str]]
+
+
+def pairs_of(row: Row, factors: Mapping[str, Sequence[str]]) -> set[Pair]:
+    return {((a, row[a]), (b, row[b])) for a, b in combinations(factors, 2)}
+
+
+def covering(factors: Mapping[str, Sequence[str]], start: int, tries: int = 40) -> list[Row]:
+    """Few rows with all pairs: the best of some random rows that begin with a missing pair, until none is missing.
+
+    >>> [len(covering({"a": "xy", "b": "xy", "c": "xy"}, 1)) <= 6, covering({"a": "x", "b": "y"}, 1)]
+    [True, [{'a': 'x', 'b': 'y'}]]
+    """
+    generator, rows = random.Random(start), list[Row]()
+    missing = [((a, x), (b, y)) for a, b in combinations(factors, 2) for x in factors[a] for y in factors[b]]
+    generator.shuffle(missing)
+    while missing:
+        left = set(missing)
+        candidates = [_extended(dict(missing[0]), factors, left, generator) for _ in range(tries)]
+        best = max(candidates, key=lambda row: len(left & pairs_of(row, factors)))
+        rows.append(best)
+        covered = pairs_of(best, factors)
+        missing = [pair for pair in missing if pair not in covered]
+    return rows
+
+
+def _extended(row: Row, factors: Mapping[str, Sequence[str]], left: set[Pair], generator: random.Random) -> Row:
+    """A row in which each further factor has the value that brings most of the missing pairs."""
+    order = [name for name in factors if name not in row]
+    generator.shuffle(order)
+    for name in order:
+        values = list(factors[name])
+        generator.shuffle(values)
+        row[name] = max(values, key=lambda value: sum(_pair(name, value, x, factors) in left for x in row.items()))
+    return {name: row[name] for name in factors}
+
+
+def _pair(name: str, value: str, other: tuple[str, str], factors: Mapping[str, Sequence[str]]) -> Pair:
+    order = list(factors)
+    one = (name, value)
+    return (one, other) if order.index(name) < order.index(other[0]) else (other, one)

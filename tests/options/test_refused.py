@@ -1,0 +1,171 @@
+"""Options that do not go together: each combination ends with its exit code and one clear line that says why."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from checker.exploration import Keeping, Limits, Storing
+from model.language import UnknownName
+from tests.cli.running import run
+
+FIXED = ("v3", "-s", "replicas=2", "-s", "max_records=1")
+REFUSED: list[tuple[tuple[str, ...], int, str]] = [
+    # The other engines have neither workers nor orbits, nor a store of their own, nor checkpoints.
+    *(
+        (("--engine", engine, "--workers", "2"), 2, f"--engine {engine} has no workers; take --workers away")
+        for engine in ("reference", "spark", "symbolic")
+    ),
+    *(
+        (("--engine", engine, "--symmetry"), 2, f"--engine {engine} does not count orbits; take --symmetry away")
+        for engine in ("reference", "spark", "symbolic")
+    ),
+    *(
+        (("--engine", engine, *words), 2, "--store and --store-folder: only with --engine local")
+        for engine in ("reference", "spark", "symbolic")
+        for words in (("--store", "disk"), ("--store", "compact"), ("--store-folder", "a"))
+    ),
+    *(
+        (("--engine", engine, option, "a"), 2, f"{option}: only with --engine local or spark")
+        for engine in ("reference", "symbolic")
+        for option in ("--checkpoint", "--resume")
+    ),
+    *(
+        (
+            ("--engine", engine, "--checkpoint-every", "3"),
+            2,
+            "--checkpoint-every goes with --checkpoint or --resume of --engine local",
+        )
+        for engine in ("local", "reference", "spark", "symbolic")
+    ),
+    (
+        ("--engine", "spark", "--checkpoint", "a", "--checkpoint-every", "3"),
+        2,
+        "--checkpoint-every goes with --checkpoint or --resume of --engine local",
+    ),
+    (
+        ("--engine", "spark", "--max-memory", "1GiB"),
+        2,
+        "--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead",
+    ),
+    *(
+        (("--engine", "symbolic", *words), 2, f"--engine symbolic enumerates no states; take {words[0]} away")
+        for words in (("--max-states", "5"), ("--fail-on-vacuity",))
+    ),
+    *(
+        (
+            ("--engine", engine, "--depth", "3"),
+            2,
+            f"--engine {engine} explores everything; --depth goes with --engine symbolic",
+        )
+        for engine in ("local", "reference", "spark")
+    ),
+    *(
+        (("--engine", engine, *words), 2, f"{words[0]}: only with --engine spark")
+        for engine in ("local", "reference", "symbolic")
+        for words in (
+            ("--master", "local[1]"),
+            ("--partitions", "2"),
+            ("--spark-threshold", "0"),
+            ("--conf", "a=b"),
+            ("--transitions",),
+        )
+    ),
+    # Of the local engine's own.
+    (("--store-folder", "a"), 2, "--store-folder goes with --store disk or --store compact"),
+    (("--checkpoint", "a", "--resume", "b"), 2, "--checkpoint begins and --resume goes on; take one of them away"),
+    (("--workers", "0"), 2, "Invalid value for '--workers': 0 is not in the range x>=1."),
+    (("--max-states", "0"), 2, "Invalid value for '--max-states': 0 is not in the range x>=1."),
+    (("--max-memory", "0"), 2, "'0' is not a size; write 512MB, 2GiB or 1e9"),
+    (("--max-seconds", "0"), 2, "'0' is not a number of seconds above 0"),
+    (("--store", "tape"), 2, "'tape' is not one of 'memory', 'disk', 'compact'"),
+    (("--json", "-", "--itf", "-"), 2, "--json and --itf"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), REFUSED, ids=lambda x: " ".join(x) if type(x) is tuple else "")
+def test_one_line_says_why(words: tuple[str, ...], code: int, message: str) -> None:
+    outcome = run("check", "kip-101", "-s", "replicas=2", *words)
+    *usage, line = outcome.err.splitlines()
+    assert (outcome.code, outcome.out) == (code, "")
+    assert line.startswith("Error: ")
+    assert message in line
+    assert all(word.startswith(("Usage: ", "Try ")) or not word for word in usage)
+
+
+def test_a_scenario_says_itself_what_is_checked() -> None:
+    for words in (("kip-101",), ("--continue",), ("--deadlock",), ("--invariant", "weak-isr")):
+        outcome = run("check", "--scenario", "kip-101", *words)
+        name = "MODEL" if words == ("kip-101",) else words[0]
+        assert outcome.code == 2
+        assert f"--scenario says itself what is checked; take {name} away" in outcome.err.splitlines()[-1]
+
+
+def test_symmetry_where_all_brokers_are_told_apart() -> None:
+    outcome = run("check", *FIXED, "--symmetry")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (150, "", 1)
+    assert "symmetry does not apply: " in outcome.err
+    assert outcome.err.endswith("; check without it\n")
+
+
+SMALL = ("-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1")
+WRITTEN = {
+    "plain": (),
+    "symmetry": ("--symmetry",),
+    "compact": ("--store", "compact"),
+    "continue": ("--continue",),
+    "deadlock": ("--deadlock",),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_checkpoint_of_another_question_is_refused(written: str, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept")
+    # Every bounded model comes to an end: that is the deadlock.
+    code = 11 if written == "deadlock" else 0
+    assert run("check", "kip-320", *SMALL, *WRITTEN[written], "--checkpoint", kept).code == code
+    for other, words in WRITTEN.items():
+        outcome = run("check", "kip-320", *SMALL, *words, "--resume", kept)
+        if other == written:
+            assert outcome.code == code
+        else:
+            assert (outcome.code, outcome.out, outcome.err.count("\n")) == (150, "", 1)
+            assert " is of options " in outcome.err
+            assert outcome.err.endswith("; ask the same, or begin anew\n")
+
+
+def test_what_a_checkpoint_is_not_bound_to(tmp_path: Path) -> None:
+    """States on disk are the same states, and limits, workers and outputs are no part of the question."""
+    kept = str(tmp_path / "kept")
+    assert run("check", "kip-320", *SMALL, "--max-states", "9", "--workers", "2", "--checkpoint", kept).code == 152
+    for words in (("--store", "disk", "--max-states", "20"), ("--workers", "1", "--max-memory", "1GiB", "--quiet")):
+        assert run("check", "kip-320", *SMALL, *words, "--resume", kept).code in (0, 152)
+    assert run("check", "kip-320", *SMALL, "--store", "disk", "--resume", kept).code == 0
+
+
+ENGINES = ("reference", "spark", "symbolic")
+OF_LOCAL: dict[str, Any] = {
+    "workers": 2,
+    "symmetry": True,
+    "keeping": Keeping("a"),
+    "storing": Storing("disk"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", OF_LOCAL)
+def test_the_library_refuses_them_as_well(engine: str, name: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        check("kip-101", {"replicas": 2}, engine=engine, **{name: OF_LOCAL[name]})
+    assert str(refused.value).startswith(f"engine {engine} ")
+    assert re.search(rf"; {name} goe?s? with engine local$", str(refused.value))
+
+
+def test_the_library_refuses_what_the_symbolic_engine_cannot_do() -> None:
+    for words in ({"limits": Limits(states=3)}, {"fail_on_vacuity": True}):
+        with pytest.raises(UnknownName, match="engine symbolic enumerates no states"):
+            check("kip-101", {"replicas": 2}, engine="symbolic", **words)
