@@ -33,6 +33,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="isrcheck", message="isrcheck %(version)s")
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 

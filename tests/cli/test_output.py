@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,8 @@ def test_without_a_counterexample_no_itf_is_written(tmp_path: Path) -> None:
 )
 def test_sizes(text: str, count: int) -> None:
     assert size_of(text) == count
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    outcome = run("--version")
+    assert (outcome.code, outcome.out) == (0, f"isrcheck {version('isrcheck')}\n")

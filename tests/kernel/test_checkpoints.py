@@ -7,9 +7,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,47 +139,6 @@ def test_an_interrupted_search_keeps_its_whole_levels(how: signal.Signals, tmp_p
     assert (again.stopped, sum(again.levels), len(again.levels)) == (None, 16**5, 76)
 
 
-# --- killed ---------------------------------------------------------------------------------------------------------
-
-
-def killed_at_random(bounds: str, seed: int, folder: Path) -> tuple[dict[str, Any], int]:
-    """The report of a check of kip-320 whose process is killed at random moments, and how often it was killed."""
-    generator, report, kills = random.Random(seed), folder / "report.json", 0
-    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
-    chosen = [x for pair in zip(names, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", "--json", str(report)]
-    levels = folder / "levels"
-    while True:
-        begun = (levels / checkpoint.MANIFEST).exists()
-        how = ["--resume" if begun else "--checkpoint", str(levels), "--checkpoint-every", "1e-9"]
-        workers = ["--workers", str(1 + kills % 2)]
-        process = subprocess.Popen([*command, *how, *workers], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait = generator.uniform(0, 2.2) if kills < 4 else 60
-        try:
-            process.wait(wait)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            kills += 1
-            continue
-        assert process.returncode == 0
-        found: dict[str, Any] = json.loads(report.read_bytes())
-        return found, kills
-
-
-def whole_report(bounds: str) -> dict[str, Any]:
-    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
-    settings = dict(zip(names, map(int, bounds.split("/")), strict=True))
-    found: dict[str, Any] = json.loads(json.dumps(check("kip-320", settings).to_json()))
-    return essential(found)
-
-
-def test_a_search_that_is_killed_ends_with_the_same_report(tmp_path: Path) -> None:
-    found, kills = killed_at_random("3/2/2/1", 8, tmp_path)
-    assert kills > 0
-    assert essential(found) == whole_report("3/2/2/1")
-
-
 # --- refused --------------------------------------------------------------------------------------------------------
 
 
@@ -216,9 +172,10 @@ QUESTION = checkpoint.question_of(with_everything(), KERNEL, True, True, False)
 
 
 def damaged(folder: Path, name: str, content: bytes | None) -> None:
+    """Refused with this in place of a file, which is then put back."""
     bad = folder / "bad"
-    shutil.rmtree(bad, ignore_errors=True)
-    shutil.copytree(folder / "good", bad)
+    if not bad.exists():
+        shutil.copytree(folder / "good", bad)
     if content is None:
         (bad / name).unlink()
     else:
@@ -231,6 +188,7 @@ def damaged(folder: Path, name: str, content: bytes | None) -> None:
         f"{bad / name} is missing; begin anew with --checkpoint and another folder",
         f"{bad} has no checkpoint; begin one with --checkpoint",
     )
+    shutil.copy(folder / "good" / name, bad / name)
 
 
 def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +221,7 @@ def test_a_change_that_only_the_first_states_show_is_seen(tmp_path: Path) -> Non
 def test_a_limit_of_memory_that_does_not_hold_the_levels_is_refused(tmp_path: Path) -> None:
     toy = grid([40] * 4)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
-    search(toy, **question, limits=Limits(states=500_000), keeping=kept(tmp_path))
+    search(toy, **question, limits=Limits(states=200_000), keeping=kept(tmp_path))
     with pytest.raises(LimitTooSmall) as refused:
         search(toy, **question, limits=Limits(memory=1 << 21), keeping=kept(tmp_path, True))
     search(toy, **question, limits=Limits(memory=refused.value.minimum), keeping=kept(tmp_path, True))
@@ -286,7 +244,7 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         ),
         (
             ("kip-320", *small, "--continue"),
-            "options compact=False, continue=False, deadlock=False, symmetry=[], not compact=False, continue=True",
+            "deadlock=False, symmetry=[], not compact=False, continue=True, ",
         ),
         (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
     ):
@@ -344,18 +302,3 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
             run(with_everything(), kept(tmp_path, True))
     again, _ = run(with_everything(), kept(tmp_path, True))
     assert essence(again) == essence(run(with_everything(), None)[0])
-
-
-@pytest.mark.exhaustive
-def test_searches_that_are_killed_at_fifty_random_moments(tmp_path: Path) -> None:
-    """About a minute: the processes have to start."""
-    whole, kills, begin = whole_report("3/3/2/2"), 0, time.perf_counter()
-    for seed in range(50):
-        if kills >= 50:
-            break
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        found, count = killed_at_random("3/3/2/2", seed, folder)
-        assert essential(found) == whole
-        kills += count
-    assert kills >= 50, time.perf_counter() - begin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -86,12 +87,12 @@ def test_by_default_a_search_takes_nine_tenths_of_what_its_group_has_left(
 
 # --- processes ------------------------------------------------------------------------------------------------------
 
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 Limiting = Callable[[], None] | None
 
 
 def isrcheck(bounds: str, *words: object, limiting: Limiting = None) -> subprocess.CompletedProcess[str]:
-    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
-    chosen = [x for name, value in zip(names, bounds.split("/"), strict=True) for x in ("-s", f"{name}={value}")]
+    chosen = [x for name, value in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", f"{name}={value}")]
     command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, preexec_fn=limiting, timeout=300, check=False)
 
@@ -100,14 +101,14 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MIB, 4 * MIB))
 
 
-def essential(report: Path) -> dict[str, object]:
+def essential(report: dict[str, object]) -> dict[str, object]:
     of_a_run = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
-    return {name: value for name, value in json.loads(report.read_text()).items() if name not in of_a_run}
+    return {name: value for name, value in report.items() if name not in of_a_run}
 
 
 def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
     """The file of the states may not grow, those of the checkpoint are small; only its end is written to it."""
-    kept, found, whole = tmp_path / "kept", tmp_path / "found.json", tmp_path / "whole.json"
+    kept, found = tmp_path / "kept", tmp_path / "found.json"
     words = ("--store", "disk", "--store-folder", tmp_path, "--json", found, "--checkpoint-every", 1e6)
     full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, limiting=small_files)
     assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
@@ -119,11 +120,45 @@ def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) ->
     levels = [level for part in parts for level in json.loads((kept / part["levels"]["name"]).read_text())]
     assert sum(level["distinct"] for level in levels) > 100_000
     assert isrcheck("3/2/2/2", *words, "--resume", kept).returncode == 0
-    assert isrcheck("3/2/2/2", "--json", whole).returncode == 0
-    assert essential(found) == essential(whole)
+    settings = dict(zip(NAMES, (3, 2, 2, 2), strict=True))
+    assert essential(json.loads(found.read_text())) == essential(
+        json.loads(json.dumps(check("kip-320", settings).to_json()))
+    )
 
 
 def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
     full = isrcheck("3/2/2/2", "--store", "compact", "--store-folder", tmp_path, limiting=small_files)
     assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
     assert list(tmp_path.iterdir()) == []
+
+
+BESIDE: int = 200 * MIB
+"""What a process takes beside its states: Python, LLVM, Numba, kernels. `docs/performance.md` states it."""
+
+
+def greatest_size(bounds: str, limit: int, report: Path) -> int:
+    """The most memory that a check under a limit ever had, as the system has counted it."""
+    chosen = [x for name, value in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", "--workers", "2"]
+    process = subprocess.Popen([*command, "--max-memory", str(limit), "--json", str(report)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 152
+    return usage.ru_maxrss << 10
+
+
+@pytest.mark.parametrize(
+    ("bounds", "limit"),
+    [
+        ("3/3/3/2", 48 * MIB),
+        pytest.param("3/3/3/3", 256 * MIB, marks=pytest.mark.exhaustive),
+        pytest.param("3/3/3/3", 1024 * MIB, marks=pytest.mark.exhaustive),
+        pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, limit: int, tmp_path: Path) -> None:
+    """The states use most of what they may have, and the process not much more."""
+    taken = greatest_size(bounds, limit, tmp_path / "report")
+    report = json.loads((tmp_path / "report").read_text())
+    assert 0.8 * limit < report["store_bytes"] <= limit
+    assert report["store_bytes"] < taken <= limit + BESIDE
