@@ -60,6 +60,9 @@ class Searches:
             while not self._unnamed() and lives():
                 pass
             time.sleep(generator.uniform(0, 0.003))
+        elif where == "in the search":
+            while self._manifest() and self._unnamed() and lives():
+                pass
         os.kill(process.pid, signal.SIGSTOP)
         _, status = os.waitpid(process.pid, os.WUNTRACED)
         if os.WIFEXITED(status):
