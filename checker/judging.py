@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
 from typing import Any, Final
 
 from checker.engines.interpreter import Interpreter
 from checker.exploration import Exploration, Limits, Path, Paths
+from checker.memory import peak_memory
 from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
 from checker.traces.held import last_held
 from checker.traces.narration import story
@@ -64,7 +64,7 @@ class Judge:
             evaluation=self._evaluation(),
             degrees=self._degrees(),
             partial=found.partial,
-            peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_rss_bytes=peak_memory(),
             store_bytes=found.peak_store_bytes,
             extra=found.extra,
             orbits=found.orbits,

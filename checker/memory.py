@@ -5,6 +5,7 @@ A container's limit is that of a control group, of which the system's own figure
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,15 @@ TWO: Final = _Version("sys/fs/cgroup", "memory.max", "memory.current", "inactive
 def free_memory(root: Path = Path("/")) -> int:
     """Bytes that this process can still take without swapping and without being killed."""
     return max(0, min([int(psutil.virtual_memory().available), *_room_in_groups(root)]))
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has had in memory at a time."""
+    for line in _lines(Path("/proc/self/status")):
+        # What the system counts of resources has the size of the parent in it, from the moment before the exec.
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
