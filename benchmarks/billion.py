@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", help="a new folder; costs what the disk costs")
     arguments = parser.parse_args()
     settings = [x for pair in zip(NAMES, arguments.bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings, "--store", arguments.store]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings, "--store", arguments.store]
     command += ["--invariant", "weak-isr", "--invariant", "strong-isr", "--max-seconds", str(arguments.max_seconds)]
     if arguments.symmetry:
         command += ["--symmetry"]

@@ -35,7 +35,7 @@ def check(bounds: str, engine: str = "local", environment: dict[str, str] | None
     """One process: the JSON of its report, with the wall seconds of the process added."""
     settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     invariants = ["--invariant", "weak-isr", "--invariant", "strong-isr"]
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings, *invariants]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings, *invariants]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
         begin = time.perf_counter()

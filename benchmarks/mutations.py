@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.exploration import Limits
-from checker.library import load_model_class
-from checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
-from checker.reports.mutation import how
-from checker.scenarios.scenario import read
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
+from isrcheck.checker.reports.mutation import how
+from isrcheck.checker.scenarios.scenario import read
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = {

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from checker.cli import main
-from checker.library import load_model_class, model_names
-from checker.scenarios.collection import folders
-from checker.scenarios.scenario import read
+from isrcheck.checker.cli import main
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.scenarios.collection import folders
+from isrcheck.checker.scenarios.scenario import read
 
 ROOT = Path(__file__).parent.parent
 QUICK = (

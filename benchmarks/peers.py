@@ -32,12 +32,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from checker.cli.options import settings_of
-from checker.exports.murphi import murphi
-from checker.exports.promela import promela
-from checker.library import load_model_class
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.cli.options import settings_of
+from isrcheck.checker.exports.murphi import murphi
+from isrcheck.checker.exports.promela import promela
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
@@ -116,7 +116,7 @@ def isrcheck(workers: int, *options: str) -> Tool:
     def prepare(case: Case, folder: Path, limit: float, expected: int) -> Search:
         settings = [x for name, value in case.settings.items() for x in ("-s", f"{name}={value}")]
         asked = [x for name in case.invariants for x in ("--invariant", name)]
-        command = [sys.executable, "-m", "checker.cli", "check", case.model, *settings, *asked, "--continue"]
+        command = [sys.executable, "-m", "isrcheck", "check", case.model, *settings, *asked, "--continue"]
         command += ["--quiet", *options]
         written = folder / "report.json"
 
@@ -179,7 +179,7 @@ def _quietly(command: list[str], folder: Path) -> None:
 @cache
 def has_symmetry() -> bool:
     done = subprocess.run(
-        [sys.executable, "-m", "checker.cli", "check", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
+        [sys.executable, "-m", "isrcheck", "check", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
     )
     return "--symmetry" in done.stdout
 

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(RUNS)}; all by default")
     for name in parser.parse_args().names or RUNS:
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        command = [sys.executable, "-m", "checker.cli", "prove", *RUNS[name], "--quiet"]
+        command = [sys.executable, "-m", "isrcheck", "prove", *RUNS[name], "--quiet"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

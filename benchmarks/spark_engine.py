@@ -46,9 +46,7 @@ def settings_of(bounds: str) -> list[str]:
 def watched(command: list[str]) -> tuple[float, float]:
     """Runs a command: wall seconds, and the most bytes that it and all its processes took together."""
     begin, most = time.perf_counter(), 0
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)}
-    ) as p:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as p:
         while p.poll() is None:
             most = max(most, sum(_bytes(x) for x in [psutil.Process(p.pid), *_children(p.pid)]))
             time.sleep(0.2)
@@ -77,7 +75,7 @@ def check(bounds: str, *options: str) -> dict[str, Any]:
     """The JSON of a check of kip-320, with wall seconds and bytes of all its processes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings_of(bounds), "--quiet"]
+        command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings_of(bounds), "--quiet"]
         wall, size = watched([*command, "--invariant", "weak-isr", "--json", str(report), *options])
         data: dict[str, Any] = json.loads(report.read_text())
     return {**data, "wall": wall, "bytes": size}
@@ -172,13 +170,13 @@ def threshold(bounds: str) -> None:
 
 def plain(bounds: str, report: str | None) -> None:
     """Levels as Parquet; expand, drop duplicates, take away what any level before has."""
-    from checker.engines.spark import kernels
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.search import sizes
-    from checker.engines.spark.session import Spark
-    from checker.kernel.compile import Kernel
-    from checker.library import load_model_class
-    from model.language.tracing import trace
+    from isrcheck.checker.engines.spark import kernels
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.search import sizes
+    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.kernel.compile import Kernel
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.model.language.tracing import trace
 
     loaded = load_model_class("kip-320")
     settings = dict(zip(NAMES, map(int, bounds.split("/")), strict=True))
@@ -235,7 +233,7 @@ def kills(times: int, bounds: str, chance: random.Random) -> None:
 
 def command_of(folder: Path, bounds: str, master: str) -> list[str]:
     how = "--resume" if (folder / "dataset/dataset.json").exists() else "--checkpoint"
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *settings_of(bounds), "--quiet", "--engine"]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings_of(bounds), "--quiet", "--engine"]
     spark = ["spark", "--master", master, "--spark-threshold", "0", how, str(folder / "dataset")]
     return [*command, *spark, "--invariant", "weak-isr", "--json", str(folder / "report.json")]
 
@@ -303,10 +301,10 @@ def agreement(largest: int, master: str) -> None:
 
     A model's three smallest scenarios are asked for 1, 2 and 7 partitions, each other one for one of these in turn.
     """
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.session import Spark
-    from checker.scenarios.derived import files_of
-    from checker.scenarios.scenario import read
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.scenarios.derived import files_of
+    from isrcheck.checker.scenarios.scenario import read
     from tests.spark.agreeing import Asked
 
     session, asked, turn = Spark(Cluster(master=master)).session, dict[str, int](), itertools.cycle((1, 2, 7))

@@ -43,7 +43,7 @@ SEARCH, TRACE = 60.0, 300.0
 def check(model: str, bounds: str, invariant: str, *options: str) -> dict[str, Any]:
     """One process: the JSON of its report, with the wall seconds of the process added."""
     settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
-    command = [sys.executable, "-m", "checker.cli", "check", model, *settings, "--invariant", invariant, *options]
+    command = [sys.executable, "-m", "isrcheck", "check", model, *settings, "--invariant", invariant, *options]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
         begin = time.perf_counter()

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker import check
-from checker.results import Result
-from checker.scenarios.scenario import read
+from isrcheck import check
+from isrcheck.checker.results import Result
+from isrcheck.checker.scenarios.scenario import read
 
 PUBLISHED: dict[str, tuple[str, dict[str, Any], tuple[str, ...] | None]] = {
     "kip-320, 3/2/2/2": ("kip-320", {}, None),

@@ -9,20 +9,20 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
-from checker.engines.interpreter import Interpreter
-from checker.engines.spark.cluster import Cluster
-from checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
-from checker.forecast import outlook
-from checker.judging import Judge
-from checker.library import LoadedModel, blaming, fitting, load_model_class
-from checker.memory import free_memory
-from checker.results import Result
-from checker.symmetry.interchangeable import told_apart
-from checker.traces.canonical import CanonicalPaths
-from model.language import Model, UnknownName
-from model.language.errors import nearest
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
+from isrcheck.checker.forecast import outlook
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.library import LoadedModel, blaming, fitting, load_model_class
+from isrcheck.checker.memory import free_memory
+from isrcheck.checker.results import Result
+from isrcheck.checker.symmetry.interchangeable import told_apart
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 ENGINES: Final = ("local", "reference", "spark", "symbolic")
 DEPTH: Final = 20
@@ -137,8 +137,8 @@ def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
 
 def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> list[list[int]]:
     """The classes of brokers that a search may permute; `UnknownName` where there are none."""
-    from checker.engines.symbolic.symmetry import symmetry
-    from checker.kernel.orbits import affordable
+    from isrcheck.checker.engines.symbolic.symmetry import symmetry
+    from isrcheck.checker.kernel.orbits import affordable
 
     tell("symmetry")
     found = symmetry(system)
@@ -169,13 +169,13 @@ def _search(
 ) -> tuple[Exploration, Paths, list[int]]:
     """The answer, paths to what was found, and for each instance number of the engine that of the interpreter."""
     if engine == "reference":
-        from checker.engines import reference
+        from isrcheck.checker.engines import reference
 
         found, levels = reference.search(interpreter, **question)
         return found, CanonicalPaths(levels, interpreter.actors), list(range(len(interpreter.labels)))
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     instances = [numbers[t.label] for t in system.transitions]
-    search = import_module(f"checker.engines.{engine}.search").search
+    search = import_module(f"isrcheck.checker.engines.{engine}.search").search
     if engine == "symbolic":
         return *search(system, **question), instances
     answer, native = search(system, **question)

@@ -152,7 +152,7 @@ class Path:
     """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
 
     `canonical` is false where there may be a lesser path of the same length. `culprits` says of each step whether the
-    end needs it (see `checker.traces.culprits`), None where that is not determined.
+    end needs it (see `isrcheck.checker.traces.culprits`), None where that is not determined.
     """
 
     start: tuple[int, ...]

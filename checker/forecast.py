@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from checker.results import Result
+    from isrcheck.checker.results import Result
 
 LEVELS: Final = 8
 """Fewer levels say nothing."""

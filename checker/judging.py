@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checker.engines.interpreter import Interpreter
-from checker.exploration import Exploration, Limits, Path, Paths
-from checker.memory import peak_memory
-from checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
-from checker.traces.held import last_held
-from checker.traces.narration import story
-from model.language import EvaluationError
-from model.language.concrete import explain, holds, initial_states
-from model.language.tracing import sentence_of
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Exploration, Limits, Path, Paths
+from isrcheck.checker.memory import peak_memory
+from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
+from isrcheck.checker.traces.held import last_held
+from isrcheck.checker.traces.narration import story
+from isrcheck.model.language import EvaluationError
+from isrcheck.model.language.concrete import explain, holds, initial_states
+from isrcheck.model.language.tracing import sentence_of
 
 DEADLOCK: Final = "No instance of any action is enabled."
 

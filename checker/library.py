@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import invariants as shipped_invariants
-import model as shipped_models
-from model.language import Model, ModelError, UnknownName
-from model.language.errors import nearest
-from model.language.model import kebab
+import isrcheck.invariants as shipped_invariants
+import isrcheck.model as shipped_models
+from isrcheck.model.language import Model, ModelError, UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import kebab
 
 Invariant = Callable[[Any, Any], Any]
 
@@ -140,7 +140,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     module = run_file(path)
     models = {cls.__name__: cls for cls in _models(module)}
     if not models:
-        raise ModelError(f"{path.name}: there is no model in this file; write a subclass of model.language.Model")
+        raise ModelError(f"{path.name}: there is no model in this file; write a subclass of isrcheck.Model")
     if wanted and wanted not in models:
         raise UnknownName(f"{path.name} has no model {wanted!r}; {nearest(wanted, models)}")
     if not wanted and len(models) > 1:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from model.language.domains import Domain, Value
-from model.language.system import Label
+from isrcheck.model.language.domains import Domain, Value
+from isrcheck.model.language.system import Label
 
 if TYPE_CHECKING:
-    from checker.exploration import OrbitCounts
-    from checker.traces.narration import Story
+    from isrcheck.checker.exploration import OrbitCounts
+    from isrcheck.checker.traces.narration import Story
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
@@ -109,7 +109,7 @@ class Finding:
 
     `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace, `held` the last
     state in which all was well. `culprits` says of each step whether no way of the rest's length avoids it (see
-    `checker.traces.culprits`); None where that is not determined. `story` tells the trace.
+    `isrcheck.checker.traces.culprits`); None where that is not determined. `story` tells the trace.
     """
 
     verdict: Verdict

@@ -10,21 +10,21 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from checker.checking import resolved
-from checker.engines.interpreter import Interpreter
-from checker.engines.local.search import processors
-from checker.engines.local.search import search as explore
-from checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
-from checker.engines.simulation.shortening import shortened
-from checker.engines.simulation.summary import summary
-from checker.exploration import Exploration, Limits, Path, Report
-from checker.judging import Judge
-from checker.library import LoadedModel, blaming
-from checker.results import LimitTooSmall, Result
-from checker.traces.canonical import CanonicalPaths
-from model.language import Model, UnknownName
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.checking import resolved
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local.search import processors
+from isrcheck.checker.engines.local.search import search as explore
+from isrcheck.checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
+from isrcheck.checker.engines.simulation.shortening import shortened
+from isrcheck.checker.engines.simulation.summary import summary
+from isrcheck.checker.exploration import Exploration, Limits, Path, Report
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.results import LimitTooSmall, Result
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 WALKS: Final = 10_000
 DEPTH: Final = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from invariants.quiescence import quiescent
-from model.language import for_all, invariant, needs, some
+from isrcheck.invariants.quiescence import quiescent
+from isrcheck.model.language import for_all, invariant, needs, some
 
 
 @invariant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from invariants.held import isr_had_what_was_acknowledged, isr_had_what_was_committed
-from model.language import UnknownName, count, for_all, invariant, last_held, needs, some
+from isrcheck.invariants.held import isr_had_what_was_acknowledged, isr_had_what_was_committed
+from isrcheck.model.language import UnknownName, count, for_all, invariant, last_held, needs, some
 
 
 def _holds_committed(s: Any, p: int, b: Any, offset: int) -> Any:

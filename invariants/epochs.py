@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.epoch_cache import describes
-from model.language import UnknownName, for_all, implies, invariant, needs
+from isrcheck.model.designs.epoch_cache import describes
+from isrcheck.model.language import UnknownName, for_all, implies, invariant, needs
 
 
 @invariant

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from invariants.held import (
+from isrcheck.invariants.held import (
     isr_had_what_the_leader_has,
     own_isr_had_what_the_leader_has,
     quorum_had_what_the_leader_has,
 )
-from model.language import for_all, invariant, last_held, needs
+from isrcheck.model.language import for_all, invariant, last_held, needs
 
 
 def _same_record(one: Any, other: Any, offset: int) -> Any:

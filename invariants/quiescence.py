@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import UnknownName, for_all, invariant, needs, some
+from isrcheck.model.language import UnknownName, for_all, invariant, needs, some
 
 
 def quiescent(m: Any, s: Any) -> Any:

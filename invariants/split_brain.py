@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import for_all, invariant, needs
+from isrcheck.model.language import for_all, invariant, needs
 
 
 @invariant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from invariants.quiescence import quiescent
-from model.language import UnknownName, for_all, invariant, needs
+from isrcheck.invariants.quiescence import quiescent
+from isrcheck.model.language import UnknownName, for_all, invariant, needs
 
 
 @invariant

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from checker import check
-from checker.cli import main
+from isrcheck import check
+from isrcheck.checker.cli import main
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from checker.checking import check
-from checker.cli.progress import counts
-from checker.exploration import Limits, Progress
-from checker.forecast import forecast
-from checker.reports.text import report
+from isrcheck.checker.checking import check
+from isrcheck.checker.cli.progress import counts
+from isrcheck.checker.exploration import Limits, Progress
+from isrcheck.checker.forecast import forecast
+from isrcheck.checker.reports.text import report
 from tests.cli.running import counter
 
 BELL = [math.comb(40, k) for k in range(41)]

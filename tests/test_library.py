@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checker import check
-from model.language.errors import nearest
+from isrcheck import check
+from isrcheck.model.language.errors import nearest
 
 MODEL = '''
-from model.language import Model, action, invariant, number
+from isrcheck.model.language import Model, action, invariant, number
 
 
 class Counter(Model):

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from checker.library import LoadedModel
-from checker.reports.counterexample import evaluation_text, violations_text
-from checker.reports.layout import plural
-from checker.reports.source import repository_path
-from checker.reports.values import label_text
-from checker.results import Exit, Finding, Result, Trace
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
+from isrcheck.checker.reports.layout import plural
+from isrcheck.checker.reports.source import repository_path
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import Exit, Finding, Result, Trace
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 """`failed` is a violation or a difference, `error` what could not be found out, `skipped` what another failure hid."""

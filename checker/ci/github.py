@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from checker.ci.cases import Case
-from checker.traces.mermaid import mermaid
+from isrcheck.checker.ci.cases import Case
+from isrcheck.checker.traces.mermaid import mermaid
 
 MARKS: Final = {"passed": "✅ holds", "failed": "❌ violated", "error": "⚠️ open", "skipped": "⏸️ not decided"}
 LEVELS: Final = {"failed": "error", "error": "warning"}

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import click
 
-from checker.cli.failures import reporting_failures
+from isrcheck.checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
     "models", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph", "scenarios",
-    "regress", "sweep", "export", "crosscheck", "analyze", "diff",
+    "regress", "lessons", "sweep", "export", "crosscheck", "analyze", "diff",
 )  # fmt: skip
 
 
@@ -24,7 +24,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"checker.cli.{name.replace('-', '_')}").command
+        command: click.Command = import_module(f"isrcheck.checker.cli.{name.replace('-', '_')}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from checker.cli.options import assignment, once
-from checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.options import assignment, once
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -30,11 +30,11 @@ def command(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
-    from checker.datasets import summary
-    from checker.datasets.dataset import Dataset
-    from checker.datasets.plots import svg
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.interruptions import deferred
+    from isrcheck.checker.datasets import summary
+    from isrcheck.checker.datasets.dataset import Dataset
+    from isrcheck.checker.datasets.plots import svg
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.interruptions import deferred
 
     dataset = Dataset.open(folder)
     dataset.require_files()
@@ -50,8 +50,8 @@ def command(
 
 
 def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
-    from checker.datasets.summary import leaves_named
-    from model.language.errors import UnknownName, nearest
+    from isrcheck.checker.datasets.summary import leaves_named
+    from isrcheck.model.language.errors import UnknownName, nearest
 
     leaves, unknown = leaves_named(dataset, variables)
     if unknown:
@@ -64,10 +64,10 @@ def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> None:
     """What the manifests do not say is counted by Spark."""
-    from checker.datasets.origin import origin_of
-    from checker.datasets.summary import add_degrees, add_variables
-    from checker.engines.spark import analysis
-    from checker.engines.spark.session import Spark
+    from isrcheck.checker.datasets.origin import origin_of
+    from isrcheck.checker.datasets.summary import add_degrees, add_variables
+    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.checker.engines.spark.session import Spark
 
     origin, spark = origin_of(dataset, model), Spark(cluster)
     found = analysis.degrees(spark, dataset, origin.kernel, bool(origin.system.constraints))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from checker.cli.ci import ci_options, mermaid_option
-from checker.cli.delivery import Output, deliver, html_option
-from checker.cli.expectation import expectation_lines, settle
-from checker.cli.failures import failure_of
-from checker.cli.options import (
+from isrcheck.checker.cli.ci import ci_options, mermaid_option
+from isrcheck.checker.cli.delivery import Output, deliver, html_option
+from isrcheck.checker.cli.expectation import expectation_lines, settle
+from isrcheck.checker.cli.failures import failure_of
+from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
     keeping_of,
@@ -25,10 +25,10 @@ from checker.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from checker.engines.spark.cluster import Cluster
-    from checker.exploration import Keeping, Storing
-    from checker.results import Result
-    from checker.scenarios.scenario import Scenario
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.exploration import Keeping, Storing
+    from isrcheck.checker.results import Result
+    from isrcheck.checker.scenarios.scenario import Scenario
 
 
 OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
@@ -62,7 +62,11 @@ class Question:
 
 @click.command("check", short_help="Explores a model and reports.")
 @click.argument("model", required=False)
-@click.option("--scenario", metavar="NAME", help="Check a scenario: a name in ./counterexamples, or a folder.")
+@click.option(
+    "--scenario",
+    metavar="NAME",
+    help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
+)
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option(
@@ -156,7 +160,7 @@ def _require_fitting_options(question: Question) -> None:
 def _scenario(question: Question) -> Scenario | None:
     if question.scenario is None:
         return None
-    from checker.scenarios.collection import one
+    from isrcheck.checker.scenarios.collection import one
 
     return one(question.scenario)
 
@@ -164,7 +168,7 @@ def _scenario(question: Question) -> Scenario | None:
 def _answer(question: Question, scenario: Scenario | None) -> Result:
     """Looks for mistakes in the question first, then searches."""
     question.output.require_writable()
-    from checker.library import blaming, load_model_class
+    from isrcheck.checker.library import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     question.output.loaded = loaded
@@ -175,9 +179,9 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     with blaming(loaded.origin):
         loaded.chosen(invariants)
         loaded.cls(**settings)
-    from checker.checking import check
-    from checker.cli.progress import Watcher
-    from checker.exploration import Limits
+    from isrcheck.checker.checking import check
+    from isrcheck.checker.cli.progress import Watcher
+    from isrcheck.checker.exploration import Limits
 
     with Watcher(quiet=question.quiet) as watcher:
         result = check(
@@ -204,8 +208,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files."""
-    from checker.reports.layout import Ink
-    from checker.reports.text import report, verdict_line
+    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.reports.text import report, verdict_line
 
     def text(ink: Ink) -> str:
         told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink, question.plain)

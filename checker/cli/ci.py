@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from checker.cli.failures import Failure
-from checker.cli.output import write_json, write_text
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure
+from isrcheck.checker.cli.output import write_json, write_text
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.ci.cases import Case
-    from checker.library import LoadedModel
-    from checker.results import Result
+    from isrcheck.checker.ci.cases import Case
+    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.results import Result
 
 SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,15 +65,15 @@ class Reports:
             self._write_mermaid(self.mermaid, result)
         if self.junit is None and self.sarif is None and not self.github:
             return
-        from checker.ci.cases import cases_of
-        from checker.reports.text import verdict_line
+        from isrcheck.checker.ci.cases import cases_of
+        from isrcheck.checker.reports.text import verdict_line
 
         assert loaded is not None
         title = f"isrcheck: {result.model}"
         self.write_cases(cases_of(result, loaded), result.exit_code, result.settings, title, verdict_line(result))
 
     def _write_mermaid(self, path: str, result: Result) -> None:
-        from checker.traces.mermaid import mermaid_of
+        from isrcheck.checker.traces.mermaid import mermaid_of
 
         diagram = mermaid_of(result)
         if diagram is None:
@@ -86,19 +86,19 @@ class Reports:
     ) -> None:
         """Writes test cases in the forms that are asked for."""
         if self.junit is not None:
-            from checker.ci.junit import junit
+            from isrcheck.checker.ci.junit import junit
 
             texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in settings.items()}
             write_text(self.junit, junit(cases, texts))
         if self.sarif is not None:
-            from checker.ci.sarif import sarif
+            from isrcheck.checker.ci.sarif import sarif
 
             write_json(self.sarif, sarif(cases, exit_code, settings))
         if self.github:
             self._tell_github(cases, title, headline)
 
     def _tell_github(self, cases: list[Case], title: str, headline: str) -> None:
-        from checker.ci.github import commands, summary
+        from isrcheck.checker.ci.github import commands, summary
 
         for line in commands(cases):
             click.echo(line, err=self.to_stderr)
@@ -112,7 +112,7 @@ class Reports:
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
         """What is written of a check that did not come to a search; what cannot be written is not mentioned again."""
-        from checker.ci.cases import unfinished
+        from isrcheck.checker.ci.cases import unfinished
 
         with suppress(Failure):
             case = unfinished(suite, failure.message, failure.code)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.failures import Failure
-from checker.cli.options import seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import require_writable, write_json
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure
+from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.output import require_writable, write_json
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.exports.crosscheck import Found
-    from checker.results import Result
+    from isrcheck.checker.exports.crosscheck import Found
+    from isrcheck.checker.results import Result
 
 
 @click.command("crosscheck", short_help="Compares counts and verdicts with Spin and Rumur.")
@@ -52,7 +52,7 @@ def command(
 
 
 def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
-    from checker.exports.crosscheck import installed
+    from isrcheck.checker.exports.crosscheck import installed
 
     there = installed()
     missing = [tool for tool in asked if tool not in there] if asked else [] if there else ["spin or rumur"]
@@ -65,8 +65,8 @@ def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ours(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> Result:
-    from checker.checking import check
-    from checker.library import load_model_class
+    from isrcheck.checker.checking import check
+    from isrcheck.checker.library import load_model_class
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)
@@ -84,8 +84,8 @@ def _theirs(
     seconds: float | None,
     memory: int,
 ) -> list[Found]:
-    from checker.cli.export import traced
-    from checker.exports.crosscheck import TOOLS, ToolFailed
+    from isrcheck.checker.cli.export import traced
+    from isrcheck.checker.exports.crosscheck import TOOLS, ToolFailed
 
     system, found = traced(model, settings, invariants), []
     for tool in tools:
@@ -103,7 +103,7 @@ def _same(ours: Result, theirs: Found) -> bool:
 
 
 def _tell(ours: Result, found: list[Found]) -> None:
-    from checker.reports.layout import columns
+    from isrcheck.checker.reports.layout import columns
 
     verdict = {True: "violated", False: "holds"}
     rows = [("", "distinct", "generated", "invariants", "")]

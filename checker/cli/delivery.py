@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.ci import Reports
-from checker.cli.failures import Failure, os_words
-from checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
-from checker.results import Exit
+from isrcheck.checker.cli.ci import Reports
+from isrcheck.checker.cli.failures import Failure, os_words
+from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.library import LoadedModel
-    from checker.reports.layout import Ink
-    from checker.results import Result
+    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.results import Result
 
 html_option = click.option(
     "--html", metavar="FILE", help="Write the report as a page for a browser; - is standard output."
@@ -81,7 +81,7 @@ class Output:
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
         """What is written of a question without an answer; what cannot be written is not mentioned again."""
-        from checker.reports.unanswered import unanswered
+        from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)
         if self.json is not None:
@@ -91,7 +91,7 @@ class Output:
     def _write_itf(self, result: Result) -> None:
         if self.itf is None:
             return
-        from checker.traces.itf import itf_of
+        from isrcheck.checker.traces.itf import itf_of
 
         data = itf_of(result)
         if data is None:
@@ -102,8 +102,8 @@ class Output:
     def _write_page(self, result: Result) -> None:
         if self.html is None:
             return
-        from checker.library import blaming
-        from checker.pages.report import report_page
+        from isrcheck.checker.library import blaming
+        from isrcheck.checker.pages.report import report_page
 
         assert self.loaded is not None
         with blaming(self.loaded.origin):
@@ -116,7 +116,7 @@ class Output:
 
 def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
     """Prints the report, then writes the files, and ends with the exit code of the result."""
-    from checker.reports.layout import Ink
+    from isrcheck.checker.reports.layout import Ink
 
     ink = Ink(_coloured(sys.stderr if output.to_stdout else sys.stdout))
     unprinted: Exception | None = None

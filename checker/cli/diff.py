@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.options import assignment, once
-from checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
-from checker.results import FORMAT, Exit
+from isrcheck.checker.cli.options import assignment, once
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from checker.datasets.origin import Origin
-    from checker.engines.spark.analysis import Difference
-    from checker.results import Trace
+    from isrcheck.checker.datasets.origin import Origin
+    from isrcheck.checker.engines.spark.analysis import Difference
+    from isrcheck.checker.results import Trace
 
 
 @click.command("diff", short_help="Says what is reachable in one dataset and not in another.")
@@ -37,16 +37,16 @@ def command(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
-    from checker.datasets.common import common
-    from checker.datasets.dataset import Dataset
-    from checker.datasets.origin import origin_of
-    from checker.datasets.plots import Panel, svg
-    from checker.datasets.summary import whole
-    from checker.engines.spark import analysis
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.interruptions import deferred
-    from checker.engines.spark.session import Spark
-    from model.language.errors import UnknownName
+    from isrcheck.checker.datasets.common import common
+    from isrcheck.checker.datasets.dataset import Dataset
+    from isrcheck.checker.datasets.origin import origin_of
+    from isrcheck.checker.datasets.plots import Panel, svg
+    from isrcheck.checker.datasets.summary import whole
+    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.interruptions import deferred
+    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.model.language.errors import UnknownName
 
     datasets = Dataset.open(one), Dataset.open(other)
     for dataset in datasets:
@@ -74,9 +74,9 @@ def command(
 
 def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) -> Trace:
     """The canonical trace to a state of A, replayed."""
-    from checker.exploration import Exploration
-    from checker.judging import Judge
-    from checker.traces.canonical import CanonicalPaths
+    from isrcheck.checker.exploration import Exploration
+    from isrcheck.checker.judging import Judge
+    from isrcheck.checker.traces.canonical import CanonicalPaths
 
     interpreter, system = origin.interpreter, origin.system
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
@@ -104,8 +104,8 @@ def _data(
 
 
 def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
-    from checker.reports.counterexample import trace_text
-    from checker.reports.layout import columns, number, plural
+    from isrcheck.checker.reports.counterexample import trace_text
+    from isrcheck.checker.reports.layout import columns, number, plural
 
     lines = [f"compared by {', '.join(data['common_variables'])}"]
     if data["other_variables"]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from checker.results import Exit
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.reports.layout import Ink
-    from checker.results import Result
-    from checker.scenarios.scenario import Scenario
+    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.results import Result
+    from isrcheck.checker.scenarios.scenario import Scenario
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
@@ -25,7 +25,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
     """Title, settings that differ from the scenario's, and whether it is as expected."""
-    from checker.reports.layout import columns
+    from isrcheck.checker.reports.layout import columns
 
     if changed := _changed(scenario, given, result):
         last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]
@@ -42,8 +42,8 @@ def _expected(scenario: Scenario) -> str:
 
 
 def _unmet(scenario: Scenario, result: Result) -> list[str]:
-    from checker.scenarios.derived import summary
-    from checker.scenarios.expectation import unmet
+    from isrcheck.checker.scenarios.derived import summary
+    from isrcheck.checker.scenarios.expectation import unmet
 
     return unmet(scenario, summary(result))
 

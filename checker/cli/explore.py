@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.failures import Failure, os_words
-from checker.cli.options import settings_of, settings_option
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure, os_words
+from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.explorer.server import Server
-    from checker.explorer.walking import Walking
+    from isrcheck.checker.explorer.server import Server
+    from isrcheck.checker.explorer.walking import Walking
 
 
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
@@ -38,8 +38,8 @@ def command(model: str, settings: dict[str, str], port: int, no_browser: bool) -
 
 
 def _walking(spec: str, texts: dict[str, str]) -> Walking:
-    from checker.explorer.walking import Walking
-    from checker.library import blaming, load_model_class
+    from isrcheck.checker.explorer.walking import Walking
+    from isrcheck.checker.library import blaming, load_model_class
 
     loaded = load_model_class(spec)
     with blaming(loaded.origin):
@@ -47,7 +47,7 @@ def _walking(spec: str, texts: dict[str, str]) -> Walking:
 
 
 def _listening(walking: Walking, port: int) -> Server:
-    from checker.explorer.server import LOOPBACK, Server
+    from isrcheck.checker.explorer.server import LOOPBACK, Server
 
     try:
         return Server(walking, port)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from checker.cli.options import settings_of, settings_option
-from checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
 
 if TYPE_CHECKING:
-    from model.language.system import TransitionSystem
+    from isrcheck.model.language.system import TransitionSystem
 
 LANGUAGES: Final = ("promela", "murphi", "tla")
 
@@ -30,11 +30,11 @@ def command(model: str, settings: dict[str, str], invariants: tuple[str, ...], l
     require_writable(output)
     system = traced(model, settings, invariants)
     if language == "promela":
-        from checker.exports.promela import promela
+        from isrcheck.checker.exports.promela import promela
 
         write_text(output, promela(system))
     elif language == "murphi":
-        from checker.exports.murphi import murphi
+        from isrcheck.checker.exports.murphi import murphi
 
         write_text(output, murphi(system))
     else:
@@ -42,7 +42,7 @@ def command(model: str, settings: dict[str, str], invariants: tuple[str, ...], l
 
 
 def _write_tla(output: str, system: TransitionSystem) -> None:
-    from checker.exports.tla import configuration, module_name, tla
+    from isrcheck.checker.exports.tla import configuration, module_name, tla
 
     if output != STDOUT and Path(output).name != f"{module_name(system)}.tla":
         raise click.UsageError(f"a module lies in a file of its name: --output {module_name(system)}.tla")
@@ -53,8 +53,8 @@ def _write_tla(output: str, system: TransitionSystem) -> None:
 
 def traced(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> TransitionSystem:
     """A model as data; by name or file, with the settings of a command line."""
-    from checker.library import blaming, load_model_class
-    from model.language.tracing import trace
+    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.model.language.tracing import trace
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)

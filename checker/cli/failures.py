@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from checker.datasets.refusals import DatasetRefused
-from checker.results import CheckpointRefused, Exit, LimitTooSmall
-from model.language.errors import EvaluationError, ModelError
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.results import CheckpointRefused, Exit, LimitTooSmall
+from isrcheck.model.language.errors import EvaluationError, ModelError
 
 DEBUG = "ISRCHECK_DEBUG"
 OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})

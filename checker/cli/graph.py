@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from checker.cli.failures import Failure
-from checker.cli.options import settings_of, settings_option
-from checker.cli.output import STDOUT, require_writable, write_text
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure
+from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.engines.interpreter import Interpreter
-    from checker.library import LoadedModel
-    from checker.results import Trace
+    from isrcheck.checker.engines.interpreter import Interpreter
+    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.results import Trace
 
 LIMIT: Final = 1000
 
@@ -49,10 +49,10 @@ def command(
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
     require_writable(output)
-    from checker.graphs import formats
-    from checker.graphs.states import TooLarge, state_graph
-    from checker.graphs.states import around as part_around
-    from checker.library import blaming, load_model_class
+    from isrcheck.checker.graphs import formats
+    from isrcheck.checker.graphs.states import TooLarge, state_graph
+    from isrcheck.checker.graphs.states import around as part_around
+    from isrcheck.checker.library import blaming, load_model_class
 
     loaded = load_model_class(model)
     try:
@@ -70,7 +70,7 @@ def command(
 
 
 def _interpreter(loaded: LoadedModel, settings: dict[str, Any], invariants: tuple[str, ...]) -> Interpreter:
-    from checker.engines.interpreter import Interpreter
+    from isrcheck.checker.engines.interpreter import Interpreter
 
     return Interpreter(loaded.cls(**settings), loaded.chosen(invariants or None))
 
@@ -79,9 +79,9 @@ def _recorded(
     loaded: LoadedModel, file: str, texts: dict[str, str], invariants: tuple[str, ...]
 ) -> tuple[Interpreter, Trace]:
     """The first trace of a file, walked again: the file is data, and says nothing that the model does not."""
-    from checker.traces.files import DamagedFile, decoded, read
-    from checker.traces.replay import replay
-    from model.language.errors import UnknownName, nearest
+    from isrcheck.checker.traces.files import DamagedFile, decoded, read
+    from isrcheck.checker.traces.replay import replay
+    from isrcheck.model.language.errors import UnknownName, nearest
 
     try:
         trace_file = read(Path(file))

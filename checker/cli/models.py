@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from checker.library import LoadedModel
+    from isrcheck.checker.library import LoadedModel
 
 
 @click.command("models", short_help="Lists models, or one model's settings and invariants.")
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(name: str | None, as_json: bool) -> None:
     """Lists the models; with NAME (or a file of your own) its settings and invariants."""
-    from checker.library import load_model_class, model_names
+    from isrcheck.checker.library import load_model_class, model_names
 
     if name is None:
         models = [load_model_class(each) for each in model_names()]
@@ -28,7 +28,7 @@ def command(name: str | None, as_json: bool) -> None:
 
 def described(model: LoadedModel) -> dict[str, Any]:
     """A model as JSON data."""
-    from model.language.tracing import sentence_of
+    from isrcheck.model.language.tracing import sentence_of
 
     return {
         "name": model.name,
@@ -54,19 +54,19 @@ def described(model: LoadedModel) -> dict[str, Any]:
 
 def _sentence(model: LoadedModel) -> str:
     """What a model is, in its author's words."""
-    from model.language.tracing import sentence_of
+    from isrcheck.model.language.tracing import sentence_of
 
     return sentence_of(model.cls)
 
 
 def _list(models: list[LoadedModel]) -> str:
-    from checker.reports.layout import columns
+    from isrcheck.checker.reports.layout import columns
 
     return "\n".join(columns(((m.name, _sentence(m)) for m in models), indent=""))
 
 
 def _details(model: LoadedModel) -> str:
-    from checker.reports.layout import columns
+    from isrcheck.checker.reports.layout import columns
 
     data = described(model)
     settings = [

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from model.language.errors import UnknownName
+from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
-    from checker.mutation.running import Mutation
+    from isrcheck.checker.mutation.running import Mutation
 
 
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
@@ -46,10 +46,10 @@ def command(
     survives; 152 one did not finish; 12, 75 or 152 if the model itself does not hold.
     """
     require_writable(json_path)
-    from checker.exploration import Limits
-    from checker.library import blaming, load_model_class
-    from checker.mutation.mutants import chosen_actions
-    from checker.mutation.running import Question, mutation
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.mutation.mutants import chosen_actions
+    from isrcheck.checker.mutation.running import Question, mutation
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)
@@ -78,7 +78,7 @@ def _require_number(found: Mutation, number: int) -> None:
 
 
 def _text(found: Mutation, show: int | None, quiet: bool) -> str:
-    from checker.reports.mutation import headline, mutation_text
+    from isrcheck.checker.reports.mutation import headline, mutation_text
 
     if quiet:
         return headline(found) + "\n"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from model.language import UnknownName
-from model.language.errors import nearest
-from model.language.model import Model
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
-    from checker.engines.spark.cluster import Cluster
-    from checker.exploration import Keeping, Storing
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.exploration import Keeping, Storing
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -73,6 +73,20 @@ settings_option = click.option(
 )
 
 
+shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
+
+
+def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
+    """The folders of scenarios that a command line means; none for the default."""
+    if not shipped:
+        return paths
+    if paths:
+        raise click.UsageError("--shipped says itself which scenarios; take PATH or it away")
+    from isrcheck.checker.scenarios import collection
+
+    return (str(collection.shipped()),)
+
+
 def keeping_options(command: Command) -> Command:
     """The options of keeping what was explored; each is None where it is not given."""
     for option in reversed(_KEEPING):
@@ -93,7 +107,7 @@ def storing_of(engine: str, store: str, folder: str | None) -> Storing:
         raise click.UsageError("--store and --store-folder: only with --engine local")
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk or --store compact")
-    from checker.exploration import Storing
+    from isrcheck.checker.exploration import Storing
 
     return Storing(cast(Any, store), folder)
 
@@ -154,7 +168,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
             words = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
             raise click.UsageError(f"{words}: only with --engine spark")
         return None
-    from checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.cluster import Cluster
 
     names = {"spark_threshold": "threshold"}
     return Cluster(**{names.get(name, name): value for name, value in given.items()})
@@ -173,7 +187,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
     folder = checkpoint if resume is None else resume
     if folder is None or engine != "local":
         return None
-    from checker.exploration import Keeping
+    from isrcheck.checker.exploration import Keeping
 
     return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
 

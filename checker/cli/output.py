@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import click
 
-from checker.cli.failures import Failure, os_words
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure, os_words
+from isrcheck.checker.results import Exit
 
 STDOUT: Final = "-"
 

@@ -8,11 +8,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from checker.forecast import forecast
-from checker.reports.layout import number, size
+from isrcheck.checker.forecast import forecast
+from isrcheck.checker.reports.layout import number, size
 
 if TYPE_CHECKING:
-    from checker.exploration import Progress
+    from isrcheck.checker.exploration import Progress
 
 INTERVAL: Final = 2.0
 STAGES: Final = {

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.failures import Failure, failure_of
-from checker.cli.options import seconds_of, settings_of, settings_option, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import FORMAT, Exit
+from isrcheck.checker.cli.failures import Failure, failure_of
+from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from checker.library import LoadedModel
-    from checker.proofs.lemmas import Attempt
-    from checker.proofs.results import ProofResult
-    from model.language.proofs import Proof
+    from isrcheck.checker.proofs.lemmas import Attempt
+    from isrcheck.checker.proofs.results import ProofResult
 
 
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
@@ -72,16 +70,17 @@ def _prove(
     every: bool,
     quiet: bool,
 ) -> ProofResult:
-    from checker.cli.progress import Watcher
-    from checker.exploration import Limits
-    from checker.library import blaming, load_model_class
+    from isrcheck.checker.cli.progress import Watcher
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.proving import chosen_proof
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)
     limits = Limits(None, max_seconds, max_memory)
     _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
                                  "--mutants": mutants, "--certificate": certificate})  # fmt: skip
-    chosen = None if k is not None else _proof(loaded, proof, invariants)
+    chosen = None if k is not None else chosen_proof(loaded, proof, invariants)
     if certificate is not None and Path(certificate).exists():
         raise Failure(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
     with blaming(loaded.origin), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
@@ -90,16 +89,16 @@ def _prove(
                 raise Failure(
                     f"no proof ships beside {loaded.name} for these invariants; name one: --proof", Exit.UNKNOWN
                 )
-            from checker.proofs.induction import induction
+            from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)
-        from checker.proofs.lemmas import Attempt, by_lemmas
+        from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
 
         form = "unbounded" if unbounded else "bit-vectors"
         attempt = Attempt(loaded, values, chosen, invariants or None, form, redundant, houdini)  # type: ignore[arg-type]
         result = by_lemmas(attempt, limits, watcher.stage)
         if mutants and result.verdict == "proved":
-            from checker.proofs.mutants import try_mutants
+            from isrcheck.checker.proofs.mutants import try_mutants
 
             try_mutants(attempt, result, limits, watcher.stage)
         if certificate is not None:
@@ -117,16 +116,6 @@ def _require_sensible(k: int | None, proof: str | None, others: dict[str, Any]) 
         raise click.UsageError(f"--k is plain induction, without lemmas; take {', '.join(given)} away")
 
 
-def _proof(loaded: LoadedModel, spec: str | None, invariants: tuple[str, ...]) -> type[Proof] | None:
-    """The proof that is named, or the one beside the model if it is about these invariants."""
-    from checker.proofs.library import beside, load
-
-    if spec is not None:
-        return load(spec)
-    found = beside(loaded.name) if loaded.origin is None else None
-    return found if found is not None and set(invariants) <= found.statements("target").keys() else None
-
-
 def _file(spec: str | None) -> Path | None:
     """The user's file that a proof comes from."""
     path = (spec or "").partition(":")[0]
@@ -134,7 +123,7 @@ def _file(spec: str | None) -> Path | None:
 
 
 def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, result: ProofResult) -> None:
-    from checker.proofs.certificates import write
+    from isrcheck.checker.proofs.certificates import write
 
     if result.verdict != "proved":
         click.echo(f"isrcheck: nothing is proved; {folder} is not written", err=True)
@@ -143,8 +132,8 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
 
 
 def _deliver(result: ProofResult, json_path: str | None, every: bool, quiet: bool) -> None:
-    from checker.reports.layout import Ink
-    from checker.reports.proof import report, verdict_line
+    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.reports.proof import report, verdict_line
 
     stream = sys.stderr if json_path == STDOUT else sys.stdout
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from checker.cli.ci import Reports, ci_options
-from checker.cli.delivery import Output, html_option
-from checker.cli.failures import Failure, failure_of
-from checker.cli.options import seconds_of
-from checker.cli.output import write_json, write_text
-from checker.results import FORMAT, Exit
+from isrcheck.checker.cli.ci import Reports, ci_options
+from isrcheck.checker.cli.delivery import Output, html_option
+from isrcheck.checker.cli.failures import Failure, failure_of
+from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
+from isrcheck.checker.cli.output import write_json, write_text
+from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from checker.exploration import Limits
-    from checker.pages.overview import Shown
-    from checker.scenarios.derived import Derived
-    from checker.scenarios.scenario import Scenario
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.pages.overview import Shown
+    from isrcheck.checker.scenarios.derived import Derived
+    from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = Derived | tuple[str, int]
 
@@ -62,6 +62,7 @@ class Regression:
 
 @click.command("regress", short_help="Derives scenarios again and explains what has changed.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@shipped_option
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
 @click.option("--json", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 @html_option
@@ -71,27 +72,36 @@ class Regression:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give a scenario up after so many seconds.")
 def command(
     paths: tuple[str, ...],
+    shipped: bool,
     update: bool,
     workers: int | None,
     max_states: int | None,
     max_seconds: float | None,
     **options: Any,
 ) -> None:
-    """Derives the scenarios of PATH again (by default those in ./counterexamples) and compares every byte.
+    """Derives the scenarios of PATH again and compares every byte.
+
+    Without PATH it derives those in ./counterexamples, and where there is no such folder, or with --shipped, those that
+    come with isrcheck.
 
     Exit codes: 0 all as recorded and as expected, 10 a difference, else that of what could not run (75, 150, 152).
     """
     output = Output.taken(options)
     output.require_apart()
     output.require_writable()
-    from checker.exploration import Limits
-    from checker.scenarios.collection import folders
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.scenarios.collection import OWN, folders
+
+    if update and (shipped or not (paths or OWN.is_dir())):
+        raise click.UsageError(
+            "--update rewrites scenarios, and those that come with isrcheck are not yours; name a folder"
+        )
 
     outcomes: list[Regression] = []
     failure: Failure | None = None
     try:
         derive = partial(_derived, limits=Limits(max_states, max_seconds), told=output.html is not None)
-        for outcome in _regressions(folders(paths), derive, workers or _cores(), update):
+        for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or _cores(), update):
             outcomes.append(outcome)
             click.echo("\n".join(_text(outcome)), err=output.to_stdout)
             if outcome.code == Exit.INTERRUPTED:
@@ -119,7 +129,7 @@ def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
     """The outcomes in the order of the folders; what cannot run does not keep the others from running."""
-    from checker.scenarios.pool import in_order
+    from isrcheck.checker.scenarios.pool import in_order
 
     readable = [_read(pair) for pair in found]
     scenarios = [each for each in readable if not isinstance(each, Regression)]
@@ -129,7 +139,7 @@ def _regressions(
 
 
 def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
-    from checker.scenarios.scenario import name_of, read
+    from isrcheck.checker.scenarios.scenario import name_of, read
 
     try:
         return read(*pair)
@@ -139,7 +149,7 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
     """What a scenario gives, or why it could not run, with an exit code; in a process of its own, so all of it data."""
-    from checker.scenarios.derived import derive
+    from isrcheck.checker.scenarios.derived import derive
 
     try:
         return derive(scenario, limits, told)
@@ -181,8 +191,8 @@ def _judged(scenario: Scenario, answer: Answer, update: bool) -> Regression:
 
 
 def _compare(outcome: Regression, scenario: Scenario, derived: Derived, update: bool) -> None:
-    from checker.scenarios.drift import drift, recorded
-    from checker.scenarios.expectation import unmet, unpaired
+    from isrcheck.checker.scenarios.drift import drift, recorded
+    from isrcheck.checker.scenarios.expectation import unmet, unpaired
 
     old = recorded(scenario.folder)
     outcome.summary = derived.summary
@@ -213,9 +223,9 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
     """What continuous integration reads; a scenario is a test case, at its own file."""
-    from checker.ci.cases import Case, Location, Outcome, unfinished
-    from checker.reports.source import repository_path
-    from checker.scenarios.scenario import FILE
+    from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
+    from isrcheck.checker.reports.source import repository_path
+    from isrcheck.checker.scenarios.scenario import FILE
 
     words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
     cases = []
@@ -242,7 +252,7 @@ def _text(outcome: Regression) -> list[str]:
 
 
 def _verdict(summary: dict[str, Any]) -> str:
-    from checker.reports.layout import plural
+    from isrcheck.checker.reports.layout import plural
 
     lengths = [f"{name} {f['length']}" for name, f in sorted(summary["invariants"].items()) if "length" in f]
     found = f"{summary['verdict']}: {', '.join(lengths)}" if lengths else summary["verdict"]
@@ -250,7 +260,7 @@ def _verdict(summary: dict[str, Any]) -> str:
 
 
 def _total(outcomes: list[Regression]) -> str:
-    from checker.reports.layout import plural
+    from isrcheck.checker.reports.layout import plural
 
     counted = [(status, sum(o.status == status for o in outcomes)) for status in sorted({o.status for o in outcomes})]
     return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"
@@ -258,7 +268,7 @@ def _total(outcomes: list[Regression]) -> str:
 
 def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
     """Writes the overview; what went wrong, if it did."""
-    from checker.pages.overview import overview_page
+    from isrcheck.checker.pages.overview import overview_page
 
     try:
         write_text(path, overview_page(_total(outcomes), [_shown(outcome) for outcome in outcomes]))
@@ -268,7 +278,7 @@ def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
 
 
 def _shown(outcome: Regression) -> Shown:
-    from checker.pages.overview import Shown
+    from isrcheck.checker.pages.overview import Shown
 
     return Shown(
         name=outcome.name,

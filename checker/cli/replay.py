@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.failures import Failure, failure_of
-from checker.cli.options import settings_of, settings_option
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import FORMAT, Exit
+from isrcheck.checker.cli.failures import Failure, failure_of
+from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from checker.engines.interpreter import Interpreter
-    from checker.library import LoadedModel
-    from checker.traces.files import TraceFile
-    from checker.traces.verdicts import Replayed
-    from model.language import Model
+    from isrcheck.checker.engines.interpreter import Interpreter
+    from isrcheck.checker.traces.verdicts import Replayed
 
 
 @click.command("replay", short_help="Re-checks a recorded trace step by step.")
@@ -73,7 +70,7 @@ def command(
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
     """Whether each trace is valid, in lines, then each valid one, but none twice."""
-    from checker.reports.counterexample import replayed_text
+    from isrcheck.checker.reports.counterexample import replayed_text
 
     lines, told = [each.text() for each in replayed], list[list[Any]]()
     for each in () if quiet else replayed:
@@ -89,60 +86,21 @@ def replayed_file(
     file: str, spec: str | None, texts: dict[str, str], invariant: str | None, about: dict[str, Any]
 ) -> tuple[Interpreter, list[Replayed]]:
     """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
-    from checker.engines.interpreter import Interpreter
-    from checker.library import blaming
-    from checker.traces.files import DamagedFile, read
-    from checker.traces.verdicts import replayed
+    from isrcheck.checker.library import blaming
+    from isrcheck.checker.replaying import chosen, interpreter_of, model_of
+    from isrcheck.checker.traces.files import DamagedFile, read
+    from isrcheck.checker.traces.verdicts import replayed
 
     try:
-        trace_file = read(Path(file))
-        loaded = _model(trace_file, spec)
+        traces = read(Path(file))
+        loaded = model_of(traces, spec)
         about["model"] = loaded.name
         with blaming(loaded.origin):
-            model = _instance(loaded, trace_file, texts)
-            about["settings"] = dict(model.settings)
-            interpreter = Interpreter(model, loaded.invariants)
-            return interpreter, [replayed(interpreter, each) for each in _chosen(trace_file, invariant)]
+            interpreter = interpreter_of(loaded, traces, settings_of(loaded.cls, loaded.name, texts))
+            about["settings"] = dict(interpreter.model.settings)
+            return interpreter, [replayed(interpreter, each) for each in chosen(traces, invariant)]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
-
-
-def _model(trace_file: TraceFile, spec: str | None) -> LoadedModel:
-    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
-    from checker.library import load_model_class, model_names
-    from checker.traces.files import DamagedFile
-
-    if spec is not None:
-        return load_model_class(spec)
-    if trace_file.model is None:
-        raise DamagedFile("it does not say which model it is of; give --model")
-    if trace_file.model not in model_names():
-        raise DamagedFile(f"it is of {trace_file.model!r}, which is not a shipped model; give --model my_model.py")
-    return load_model_class(trace_file.model)
-
-
-def _instance(loaded: LoadedModel, trace_file: TraceFile, texts: dict[str, str]) -> Model:
-    from model.language import UnknownName
-    from model.language.errors import nearest
-
-    recorded, declared = trace_file.settings or {}, loaded.cls.declared_settings()
-    for name in recorded:
-        if name not in declared:
-            raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
-    return loaded.cls(**{**recorded, **settings_of(loaded.cls, loaded.name, texts)})
-
-
-def _chosen(trace_file: TraceFile, invariant: str | None) -> list[Any]:
-    from checker.traces.files import DamagedFile
-    from model.language.errors import nearest
-
-    found = [each for each in trace_file.recordings if invariant in (None, each.name)]
-    if found:
-        return found
-    if not trace_file.recordings:
-        raise DamagedFile("it has no trace: nothing was violated")
-    names = [each.name for each in trace_file.recordings if each.name is not None]
-    raise DamagedFile(f"it has no trace of {invariant}; {nearest(invariant or '', names)}")
 
 
 def _exit_code(replayed: list[Replayed], expect_violation: bool) -> int:

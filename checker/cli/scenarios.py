@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.options import meant, shipped_option
+
 if TYPE_CHECKING:
-    from checker.scenarios.scenario import Scenario
+    from isrcheck.checker.scenarios.scenario import Scenario
 
 
 @click.command("scenarios", short_help="Lists scenarios: model, expectation, title.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
-def command(paths: tuple[str, ...], as_json: bool) -> None:
-    """Lists the scenarios of PATH (a scenario's folder or one that has such folders; ./counterexamples by default)."""
-    from checker.reports.layout import columns
-    from checker.scenarios.collection import folders
-    from checker.scenarios.scenario import read
+def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
+    """Lists the scenarios of PATH: a scenario's folder, or one that has such folders.
 
-    found = [read(*pair) for pair in folders(paths)]
+    Without PATH it lists those in ./counterexamples, and where there is no such folder, or with --shipped, those that
+    come with isrcheck.
+    """
+    from isrcheck.checker.reports.layout import columns
+    from isrcheck.checker.scenarios.collection import folders
+    from isrcheck.checker.scenarios.scenario import read
+
+    found = [read(*pair) for pair in folders(meant(paths, shipped))]
     if as_json:
         click.echo(json.dumps([described(scenario) for scenario in found], indent=1))
     else:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from checker.cli.options import settings_option
-from checker.cli.output import STDOUT, require_writable, write_text
-from checker.cli.replay import replayed_file, shown
-from checker.results import Exit
+from isrcheck.checker.cli.options import settings_option
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.replay import replayed_file, shown
+from isrcheck.checker.results import Exit
 
 
 @click.command("show", short_help="Tells a recorded trace step by step.")
@@ -31,7 +31,7 @@ def command(
     interpreter, replayed = replayed_file(file, spec, settings, invariant, about)
     click.echo("\n".join(shown(replayed, plain, quiet=False)), err=html == STDOUT)
     if html is not None:
-        from checker.pages.shown import shown_page
+        from isrcheck.checker.pages.shown import shown_page
 
         write_text(html, shown_page(file, about["model"], interpreter, replayed))
     valid = all(each.outcome.valid for each in replayed)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from checker.cli.delivery import Output, deliver
-from checker.cli.failures import failure_of
-from checker.cli.options import seconds_of, settings_of, settings_option
+from isrcheck.checker.cli.delivery import Output, deliver
+from isrcheck.checker.cli.failures import failure_of
+from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option
 
 if TYPE_CHECKING:
-    from checker.reports.layout import Ink
-    from checker.results import Result
+    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.results import Result
 
 DEPTH: Final = 100
 
@@ -56,9 +56,9 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
 
 
 def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Result:
-    from checker.cli.progress import Watcher
-    from checker.library import blaming, load_model_class
-    from checker.simulating import simulate
+    from isrcheck.checker.cli.progress import Watcher
+    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.simulating import simulate
 
     loaded = load_model_class(model)
     settings = settings_of(loaded.cls, loaded.name, texts)
@@ -71,7 +71,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _text(result: Result, quiet: bool) -> Any:
-    from checker.reports.sampling import report, verdict_line
+    from isrcheck.checker.reports.sampling import report, verdict_line
 
     def text(ink: Ink) -> str:
         return verdict_line(result, ink) + "\n" if quiet else report(result, ink)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from checker.cli.options import assignment, once, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import FORMAT, Exit
+from isrcheck.checker.cli.options import assignment, once, size_of
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.results import FORMAT, Exit
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """Which exit code wins, as in `regress`."""
@@ -28,11 +28,11 @@ def command(file: str, json_path: str | None, master: str, conf: dict[str, str])
     among theirs.
     """
     require_writable(json_path)
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.interruptions import deferred
-    from checker.engines.spark.session import Spark
-    from checker.engines.spark.sweeping import outcomes
-    from checker.sweeps.matrix import read
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.interruptions import deferred
+    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.engines.spark.sweeping import outcomes
+    from isrcheck.checker.sweeps.matrix import read
 
     cells = read(Path(file), size_of)
     with deferred():
@@ -46,7 +46,7 @@ def command(file: str, json_path: str | None, master: str, conf: dict[str, str])
 
 
 def _text(titles: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    from checker.reports.layout import columns, number, plural, seconds
+    from isrcheck.checker.reports.layout import columns, number, plural, seconds
 
     table = [
         (title, ", ".join(row["invariants"] or ("default",)), _verdict(row), number(row["distinct"]),

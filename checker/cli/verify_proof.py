@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.failures import Failure, failure_of
-from checker.cli.options import seconds_of, size_of
-from checker.cli.output import STDOUT, require_writable, write_json
-from checker.results import Exit
+from isrcheck.checker.cli.failures import Failure, failure_of
+from isrcheck.checker.cli.options import seconds_of, size_of
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.proofs.certificates import Verified
+    from isrcheck.checker.proofs.certificates import Verified
 
 
 @click.command("verify-proof", short_help="Checks a certificate that `prove` wrote.")
@@ -58,11 +58,11 @@ def _verify(
     max_memory: int | None,
     max_seconds: float | None,
 ) -> Verified:
-    from checker.cli.progress import Watcher
-    from checker.engines.symbolic.solving import GaveUp
-    from checker.exploration import Limits
-    from checker.proofs.certificates import verify
-    from checker.traces.files import DamagedFile
+    from isrcheck.checker.cli.progress import Watcher
+    from isrcheck.checker.engines.symbolic.solving import GaveUp
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.proofs.certificates import verify
+    from isrcheck.checker.traces.files import DamagedFile
 
     try:
         with Watcher(quiet=quiet) as watcher:

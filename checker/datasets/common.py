@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.kernel.layout import Layout
-from model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
-from model.language.expressions import Leaf
-from model.language.system import TransitionSystem
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.expressions import Leaf
+from isrcheck.model.language.system import TransitionSystem
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from checker.datasets.refusals import DatasetRefused
-from checker.datasets.storage import Storage
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.datasets.storage import Storage
 
 FORMAT: Final = 1
 HEADER: Final = "dataset.json"

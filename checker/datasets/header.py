@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from checker.datasets.dataset import FORMAT
-from checker.datasets.refusals import DatasetRefused
-from checker.kernel.compile import Kernel
-from model.language.system import TransitionSystem
+from isrcheck.checker.datasets.dataset import FORMAT
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
 
 
 def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:

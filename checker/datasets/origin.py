@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checker.datasets.dataset import Dataset
-from checker.datasets.header import header_of, require_same
-from checker.datasets.refusals import DatasetRefused
-from checker.engines.interpreter import Interpreter
-from checker.kernel.compile import Kernel
-from checker.library import LoadedModel, blaming, load_model_class, model_names
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.header import header_of, require_same
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.library import LoadedModel, blaming, load_model_class, model_names
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.datasets.dataset import Dataset
-from checker.datasets.plots import Panel
-from checker.datasets.tables import action_rows, level_rows
-from checker.reports.layout import columns, number
-from checker.results import FORMAT
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.plots import Panel
+from isrcheck.checker.datasets.tables import action_rows, level_rows
+from isrcheck.checker.reports.layout import columns, number
+from isrcheck.checker.results import FORMAT
 
 Distribution = list[tuple[int, int, int, int]]
 

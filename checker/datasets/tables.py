@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.datasets.dataset import Dataset, Level
-from checker.kernel.verdicts import Verdicts
+from isrcheck.checker.datasets.dataset import Dataset, Level
+from isrcheck.checker.kernel.verdicts import Verdicts
 
 
 def write_tables(dataset: Dataset, verdicts: Verdicts, actions: tuple[str, ...]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from model.language.concrete import holds, leaves_of, run
-from model.language.errors import EvaluationError
-from model.language.model import Action, Model, as_parameter
-from model.language.plain import State
-from model.language.system import Label, actor_of
+from isrcheck.model.language.concrete import holds, leaves_of, run
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Action, Model, as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label, actor_of
 
 Predicate = Callable[[Any, Any], Any]
 

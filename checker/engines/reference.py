@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import psutil
 
-from checker.engines.interpreter import Interpreter, Predicate
-from checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
-from model.language.concrete import initial_states
-from model.language.errors import EvaluationError
-from model.language.plain import State
+from isrcheck.checker.engines.interpreter import Interpreter, Predicate
+from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.plain import State
 
 
 def search(

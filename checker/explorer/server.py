@@ -14,11 +14,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any, Final, cast
 
-from checker.explorer.walking import Path, Unanswerable, Walking
-from checker.library import blaming
-from checker.pages.assets import EXPLORER_FILES, asset
-from checker.traces.files import DamagedFile
-from model.language.errors import EvaluationError, ModelError
+from isrcheck.checker.explorer.walking import Path, Unanswerable, Walking
+from isrcheck.checker.library import blaming
+from isrcheck.checker.pages.assets import EXPLORER_FILES, asset
+from isrcheck.checker.traces.files import DamagedFile
+from isrcheck.model.language.errors import EvaluationError, ModelError
 
 LOOPBACK: Final = "127.0.0.1"
 LARGEST_QUESTION: Final = 8 * 2**20

@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checker.engines.interpreter import Interpreter
-from checker.library import LoadedModel
-from checker.pages.findings import instance_data
-from checker.pages.stories import lanes, partners, sentence, story
-from checker.reports.layout import plural
-from checker.reports.values import differences, label_text
-from checker.results import Instance, Step, Trace
-from checker.traces.files import DamagedFile, Recording, decoded, recognised
-from checker.traces.narration import Lane, lane_of
-from checker.traces.refusals import is_instance, unmet_requirement
-from checker.traces.replay import replay
-from model.language.concrete import explain, holds, initial_states
-from model.language.errors import EvaluationError, ModelError
-from model.language.model import Model, as_parameter
-from model.language.plain import State
-from model.language.tracing import sentence_of
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.pages.findings import instance_data
+from isrcheck.checker.pages.stories import lanes, partners, sentence, story
+from isrcheck.checker.reports.layout import plural
+from isrcheck.checker.reports.values import differences, label_text
+from isrcheck.checker.results import Instance, Step, Trace
+from isrcheck.checker.traces.files import DamagedFile, Recording, decoded, recognised
+from isrcheck.checker.traces.narration import Lane, lane_of
+from isrcheck.checker.traces.refusals import is_instance, unmet_requirement
+from isrcheck.checker.traces.replay import replay
+from isrcheck.model.language.concrete import explain, holds, initial_states
+from isrcheck.model.language.errors import EvaluationError, ModelError
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.tracing import sentence_of
 
 LONGEST_PATH: Final = 500
 RETURNS: Final = "the action returns before it requires or assigns anything: there is no such instance"

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from checker.exports.murphi import murphi
-from checker.exports.promela import promela
-from model.language.system import TransitionSystem
+from isrcheck.checker.exports.murphi import murphi
+from isrcheck.checker.exports.promela import promela
+from isrcheck.model.language.system import TransitionSystem
 
 STEP: Final = 512
 """Of the memory, Spin's depth-first search is given a path of one step for so many bytes; a step takes some sixty."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from checker.exports.spelling import (
+from isrcheck.checker.exports.spelling import (
     Spelled,
     by_action,
     counted_initial_states,
@@ -19,9 +19,9 @@ from checker.exports.spelling import (
     meaning,
     spelled,
 )
-from model.language import UnknownName
-from model.language.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
-from model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 KEYWORDS: Final = """
 alias array assert assume begin boolean by case clear const cover do else elsif end endalias endexists endfor

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from checker.exports.spelling import (
+from isrcheck.checker.exports.spelling import (
     by_action,
     counted_initial_states,
     heading,
@@ -19,9 +19,9 @@ from checker.exports.spelling import (
     meaning,
     spelled,
 )
-from model.language import UnknownName
-from model.language.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
-from model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 KEYWORDS: Final = """
 active assert atomic bit bool break byte chan d_step do else empty enabled eval false fi for full goto hidden if

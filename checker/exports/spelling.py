@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from model.language.expressions import Expression, Kind, evaluate, topological
-from model.language.system import Transition, TransitionSystem
+from isrcheck.model.language.expressions import Expression, Kind, evaluate, topological
+from isrcheck.model.language.system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
 SMALL: Final = 4

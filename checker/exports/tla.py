@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from checker.exports.spelling import Spelled, by_action, heading, identifiers, meaning, spelled
-from model.language.expressions import TRUE, Expression, Kind, Leaf, and_, not_
-from model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.checker.exports.spelling import Spelled, by_action, heading, identifiers, meaning, spelled
+from isrcheck.model.language.expressions import TRUE, Expression, Kind, Leaf, and_, not_
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 RESERVED: Final = frozenset({"vars", "init", "next", "spec"})
 

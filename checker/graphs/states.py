@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import networkx as nx
 
-from checker.engines.interpreter import Interpreter
-from checker.reports.values import differences, label_text, parts
-from checker.results import Trace
-from model.language.concrete import initial_states
-from model.language.errors import EvaluationError
-from model.language.plain import State
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.reports.values import differences, label_text, parts
+from isrcheck.checker.results import Trace
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.plain import State
 
 LONGEST_LABEL = 12
 """Lines of a node's label."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from checker.kernel.lanes import FLAGS, INTEGERS, LANES, RAMP, Lanes, Writer
-from checker.kernel.layout import Layout
+from isrcheck.checker.kernel.lanes import FLAGS, INTEGERS, LANES, RAMP, Lanes, Writer
+from isrcheck.checker.kernel.layout import Layout
 
 
 class Loop:

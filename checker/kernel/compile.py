@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from checker.kernel.layout import Layout, Words
-from checker.kernel.llvm import ACTIONS, LEAST, kernel_text
-from checker.kernel.native import Code
-from checker.kernel.verdicts import Verdicts, verdicts
-from model.language.system import TransitionSystem
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.llvm import ACTIONS, LEAST, kernel_text
+from isrcheck.checker.kernel.native import Code
+from isrcheck.checker.kernel.verdicts import Verdicts, verdicts
+from isrcheck.model.language.system import TransitionSystem
 
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from checker.kernel.layout import Layout
-from model.language.expressions import Expression, Leaf
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.model.language.expressions import Expression, Leaf
 
 LANES: Final = 8
 INTEGERS: Final = f"<{LANES} x i64>"

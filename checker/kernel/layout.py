@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from model.language.expressions import Leaf
+from isrcheck.model.language.expressions import Leaf
 
 Words = npt.NDArray[np.uint64]
 """Packed states, one a row: shape (states, words)."""

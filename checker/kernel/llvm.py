@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from checker.kernel.batches import Loop
-from checker.kernel.hashing import FIRST, LAST
-from checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, RAMP, Lanes, splat
-from checker.kernel.layout import Layout
-from model.language.expressions import FALSE, Expression
-from model.language.system import Transition, TransitionSystem
+from isrcheck.checker.kernel.batches import Loop
+from isrcheck.checker.kernel.hashing import FIRST, LAST
+from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, RAMP, Lanes, splat
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.model.language.expressions import FALSE, Expression
+from isrcheck.model.language.system import Transition, TransitionSystem
 
 LEAST: Final = 0
 GREATEST: Final = 1

@@ -26,14 +26,14 @@ from typing import Final
 
 import numpy as np
 
-from checker.kernel.batches import Loop
-from checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, Writer, splat
-from checker.kernel.layout import Layout, Words
-from checker.kernel.llvm import DECLARATIONS, store_rows
-from checker.kernel.native import Code
-from checker.symmetry.exchanges import Exchange
-from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
-from model.language.system import TransitionSystem
+from isrcheck.checker.kernel.batches import Loop
+from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, Writer, splat
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.llvm import DECLARATIONS, store_rows
+from isrcheck.checker.kernel.native import Code
+from isrcheck.checker.symmetry.exchanges import Exchange
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
+from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 120
 """So many permutations of brokers are tried on every state, no more: all those of five brokers."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from model.language.expressions import Expression, and_, not_, or_
-from model.language.system import Predicate, TransitionSystem
+from isrcheck.model.language.expressions import Expression, and_, not_, or_
+from isrcheck.model.language.system import Predicate, TransitionSystem
 
 FAILED: Final = 0
 """The bit of states in which a predicate that was asked has no meaning."""

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from checker.exploration import Exploration, Limits
-from checker.mutation.mutants import Family
-from model.language import expressions as e
-from model.language.expressions import FALSE, Expression
-from model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.mutation.mutants import Family
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import FALSE, Expression
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
 """Predicates of one exploration at most: they are compiled with it."""
@@ -31,7 +31,7 @@ class Difference:
 
 def differences(system: TransitionSystem, families: Sequence[Family], limits: Limits) -> list[Difference] | None:
     """How the mutants of the families differ, in their order; None where the limits do not allow to know it."""
-    from checker.engines.local.search import search
+    from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
     predicates: list[Predicate] = []

@@ -1,7 +1,8 @@
 """Edits of a model's source: a conjunct of a guard taken away or weakened, an update dropped.
 
 An *edit* replaces one node of a function's syntax tree. Candidates are found by the shape of the source alone; whether
-one weakens a guard is not guessed here but decided by comparing what it leads to (`checker.mutation.comparison`).
+one weakens a guard is not guessed here but decided by comparing what it leads to
+(`isrcheck.checker.mutation.comparison`).
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal
 
-from checker.mutation.edits import Edit, candidates, edited, lies_in
-from model.language import Model
-from model.language.errors import ModelError, UnknownName, nearest
-from model.language.model import kebab
-from model.language.system import Transition
-from model.language.tracing import instances_of
+from isrcheck.checker.mutation.edits import Edit, candidates, edited, lies_in
+from isrcheck.model.language import Model
+from isrcheck.model.language.errors import ModelError, UnknownName, nearest
+from isrcheck.model.language.model import kebab
+from isrcheck.model.language.system import Transition
+from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
 
@@ -121,7 +121,7 @@ def _functions(cls: type[Model]) -> Iterator[FunctionType]:
 
 
 def _is_a_models_own(function: FunctionType) -> bool:
-    return not hasattr(function, "__wrapped__") and not function.__module__.startswith("model.language")
+    return not hasattr(function, "__wrapped__") and not function.__module__.startswith("isrcheck.model.language")
 
 
 class noticing_calls:

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from checker.checking import check
-from checker.engines.interpreter import Interpreter
-from checker.exploration import Limits
-from checker.library import LoadedModel, blaming, load_model_class
-from checker.mutation.comparison import Difference, differences
-from checker.mutation.edits import Edit
-from checker.mutation.mutants import Family, Mutant, Touched, chosen_actions, family, mutated
-from checker.reports.counterexample import violations_text
-from checker.reports.source import repository_path
-from checker.reports.values import label_text
-from checker.results import FORMAT, Exit, Finding, Result, Trace
-from checker.scenarios.pool import in_order
-from model.language.tracing import trace
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel, blaming, load_model_class
+from isrcheck.checker.mutation.comparison import Difference, differences
+from isrcheck.checker.mutation.edits import Edit
+from isrcheck.checker.mutation.mutants import Family, Mutant, Touched, chosen_actions, family, mutated
+from isrcheck.checker.reports.counterexample import violations_text
+from isrcheck.checker.reports.source import repository_path
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import FORMAT, Exit, Finding, Result, Trace
+from isrcheck.checker.scenarios.pool import in_order
+from isrcheck.model.language.tracing import trace
 
 Outcome = Literal["killed", "survived", "equivalent", "evaluation error", "not finished"]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("killed", "survived", "equivalent", "evaluation error", "not finished")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.pages.stories import story
-from checker.reports.counterexample import blame_text
-from checker.reports.text import violated
-from checker.reports.values import data_text
-from checker.results import Finding, Instance, Result, Trace
-from model.language.model import Model
-from model.language.system import shown
+from isrcheck.checker.pages.stories import story
+from isrcheck.checker.reports.counterexample import blame_text
+from isrcheck.checker.reports.text import violated
+from isrcheck.checker.reports.values import data_text
+from isrcheck.checker.results import Finding, Instance, Result, Trace
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.system import shown
 
 
 def told_traces(result: Result, model: Model) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checker.pages.page import page
-from checker.scenarios.scenario import Scenario
+from isrcheck.checker.pages.page import page
+from isrcheck.checker.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)

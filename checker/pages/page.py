@@ -11,7 +11,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from checker.pages.assets import FOLDER, asset
+from isrcheck.checker.pages.assets import FOLDER, asset
 
 SCRIPTS: Final = ("drawing.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

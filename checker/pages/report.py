@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from checker.datasets.plots import Panel, svg
-from checker.library import LoadedModel
-from checker.pages.findings import told_traces
-from checker.pages.page import page
-from checker.reports.layout import number, plural, seconds, size
-from checker.reports.text import finding_text, uncovered, vacuity, verdict_line
-from checker.results import Result
-from model.language.system import shown
-from model.language.tracing import sentence_of
+from isrcheck.checker.datasets.plots import Panel, svg
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.pages.findings import told_traces
+from isrcheck.checker.pages.page import page
+from isrcheck.checker.reports.layout import number, plural, seconds, size
+from isrcheck.checker.reports.text import finding_text, uncovered, vacuity, verdict_line
+from isrcheck.checker.results import Result
+from isrcheck.model.language.system import shown
+from isrcheck.model.language.tracing import sentence_of
 
 PLOTTED: Final = 7
 """Actions that have a colour of their own in a plot; the rest is one."""

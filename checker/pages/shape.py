@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checker.reports.values import text_of
-from checker.traces.logs import logs
-from model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
-from model.language.model import Model
+from isrcheck.checker.reports.values import text_of
+from isrcheck.checker.traces.logs import logs
+from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
+from isrcheck.model.language.model import Model
 
 RECORD_OF_A_LOG: Final = {"id", "epoch"}
 """Fields by which the elements of a log are known; commands and cached epochs lack one of them."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from checker.engines.interpreter import Interpreter
-from checker.pages.findings import falsified, told_trace
-from checker.pages.page import page
-from checker.traces.verdicts import Replayed
-from model.language.system import shown
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.pages.findings import falsified, told_trace
+from isrcheck.checker.pages.page import page
+from isrcheck.checker.traces.verdicts import Replayed
+from isrcheck.model.language.system import shown
 
 
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:

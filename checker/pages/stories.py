@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from checker.pages.shape import Shape
-from checker.reports.values import label_text
-from checker.results import Step, Trace
-from checker.traces.narration import Lane, lane_of
-from model.language.domains import Broker, BrokerSet
-from model.language.model import Action, Model
-from model.language.plain import State
-from model.language.system import Label
-from model.language.telling import told
+from isrcheck.checker.pages.shape import Shape
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.traces.narration import Lane, lane_of
+from isrcheck.model.language.domains import Broker, BrokerSet
+from isrcheck.model.language.model import Action, Model
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> dict[str, Any]:

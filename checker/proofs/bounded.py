@@ -8,10 +8,10 @@ from typing import Any
 
 import z3
 
-from checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
-from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
-from model.language.domains import Domain, Per, Record, Sequence_
-from model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
+from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
+from isrcheck.model.language.domains import Domain, Per, Record, Sequence_
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,17 @@ from typing import Any, Final
 
 import z3
 
-from checker.engines.symbolic.solving import Watch
-from checker.exploration import Limits
-from checker.library import load_model_class, model_names
-from checker.proofs.ending import solvers
-from checker.proofs.lemmas import Attempt, obligations_of
-from checker.proofs.library import load, shipped
-from checker.proofs.obligations import Obligation, Obligations
-from checker.proofs.proving import ask
-from checker.proofs.results import ProofResult
-from checker.traces.files import DamagedFile, parsed
-from model.language import UnknownName
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.proofs.ending import solvers
+from isrcheck.checker.proofs.lemmas import Attempt, obligations_of
+from isrcheck.checker.proofs.library import load, shipped
+from isrcheck.checker.proofs.obligations import Obligation, Obligations
+from isrcheck.checker.proofs.proving import ask
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.traces.files import DamagedFile, parsed
+from isrcheck.model.language import UnknownName
 
 FORMAT: Final = 1
 KIND: Final = "isrcheck certificate of a proof"

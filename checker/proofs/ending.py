@@ -6,10 +6,10 @@ from typing import Any
 
 import z3
 
-from checker.engines.symbolic.solving import GaveUp
-from checker.exploration import Limits
-from checker.proofs.results import ProofResult
-from checker.results import Exit
+from isrcheck.checker.engines.symbolic.solving import GaveUp
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.results import Exit
 
 
 def solvers() -> dict[str, str]:

@@ -12,10 +12,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from model.language import Model, ModelError
-from model.language.model import line_of
-from model.language.proofs import Proof, recorded_values
-from model.language.system import TransitionSystem
+from isrcheck.model.language import Model, ModelError
+from isrcheck.model.language.model import line_of
+from isrcheck.model.language.proofs import Proof, recorded_values
+from isrcheck.model.language.system import TransitionSystem
 
 
 def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:

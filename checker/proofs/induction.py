@@ -12,21 +12,21 @@ from typing import Any
 
 import z3
 
-from checker.engines.symbolic.solving import GaveUp, Watch
-from checker.engines.symbolic.terms import Term
-from checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, Template, Unrolling
-from checker.exploration import Limits
-from checker.library import LoadedModel
-from checker.proofs.bounded import Bounded
-from checker.proofs.ending import solvers, stopped, unknown
-from checker.proofs.obligations import MEANING, PREDICATES
-from checker.proofs.proving import Tell, ask
-from checker.proofs.results import Counterexample, Failing, ProofResult
-from checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
-from checker.results import Exit
-from model.language.model import Model
-from model.language.system import TransitionSystem
-from model.language.tracing import sentence_of, trace
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
+from isrcheck.checker.engines.symbolic.terms import Term
+from isrcheck.checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, Template, Unrolling
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.proofs.bounded import Bounded
+from isrcheck.checker.proofs.ending import solvers, stopped, unknown
+from isrcheck.checker.proofs.obligations import MEANING, PREDICATES
+from isrcheck.checker.proofs.proving import Tell, ask
+from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
+from isrcheck.checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
+from isrcheck.checker.results import Exit
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import sentence_of, trace
 
 SILENT: Tell = lambda text: None  # noqa: E731
 

@@ -7,28 +7,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from checker.checking import check
-from checker.engines.symbolic.solving import GaveUp, Watch
-from checker.exploration import Limits
-from checker.library import LoadedModel
-from checker.proofs.bounded import Bounded
-from checker.proofs.ending import solvers, stopped
-from checker.proofs.history import differences, with_history
-from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
-from checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
-from checker.proofs.results import Counterexample, Failing, ProofResult
-from checker.proofs.shown import counterexample, pair, with_reachability
-from checker.proofs.statements import falsifying, predicate
-from checker.proofs.tie import Tie, says_the_same
-from checker.proofs.unbounded.form import Unbounded
-from checker.proofs.unbounded.relation import without_bounds
-from checker.reports.layout import number
-from checker.results import Exit, Instance
-from model.language import UnknownName
-from model.language.errors import nearest
-from model.language.model import Model
-from model.language.proofs import Proof, Statement
-from model.language.tracing import trace
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.proofs.bounded import Bounded
+from isrcheck.checker.proofs.ending import solvers, stopped
+from isrcheck.checker.proofs.history import differences, with_history
+from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
+from isrcheck.checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
+from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
+from isrcheck.checker.proofs.shown import counterexample, pair, with_reachability
+from isrcheck.checker.proofs.statements import falsifying, predicate
+from isrcheck.checker.proofs.tie import Tie, says_the_same
+from isrcheck.checker.proofs.unbounded.form import Unbounded
+from isrcheck.checker.proofs.unbounded.relation import without_bounds
+from isrcheck.checker.reports.layout import number
+from isrcheck.checker.results import Exit, Instance
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.proofs import Proof, Statement
+from isrcheck.model.language.tracing import trace
 
 Kind = Literal["bit-vectors", "unbounded"]
 SILENT: Tell = lambda text: None  # noqa: E731

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-import model as shipped_models
-from checker.library import run_file
-from model.language import ModelError, UnknownName
-from model.language.errors import nearest
-from model.language.model import kebab
-from model.language.proofs import Proof
+import isrcheck.model as shipped_models
+from isrcheck.checker.library import run_file
+from isrcheck.model.language import ModelError, UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import kebab
+from isrcheck.model.language.proofs import Proof
 
 SUFFIX = "_proof"
 
@@ -49,7 +49,9 @@ def load(spec: str) -> type[Proof]:
     if wanted and wanted not in proofs:
         raise UnknownName(f"{path} has no proof {wanted!r}; {nearest(wanted, proofs)}")
     if not proofs:
-        raise ModelError(f"{path}: there is no proof in this file; write a subclass of model.language.proofs.Proof")
+        raise ModelError(
+            f"{path}: there is no proof in this file; write a subclass of isrcheck.model.language.proofs.Proof"
+        )
     if not wanted and len(proofs) > 1:
         raise UnknownName(f"{path} has several proofs; name one: {path}:{next(iter(proofs))}")
     return proofs[wanted or next(iter(proofs))]

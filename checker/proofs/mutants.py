@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checker.exploration import Limits
-from checker.library import LoadedModel, fitting
-from checker.proofs.lemmas import Attempt, by_lemmas
-from checker.proofs.proving import Tell
-from checker.proofs.results import ProofResult
-from checker.results import Exit
-from model.language.model import Model, kebab
-from model.language.tracing import sentence_of
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel, fitting
+from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+from isrcheck.checker.proofs.proving import Tell
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.results import Exit
+from isrcheck.model.language.model import Model, kebab
+from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:

@@ -8,8 +8,8 @@ from typing import Literal
 
 import z3
 
-from checker.engines.symbolic.solving import GaveUp, Watch
-from checker.proofs.obligations import Obligation, Obligations
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
+from isrcheck.checker.proofs.obligations import Obligation, Obligations
 
 Answer = Literal["false", "unknown"]
 Tell = Callable[[str], None]

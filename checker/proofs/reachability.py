@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from checker.exploration import Limits
-from checker.reports.layout import number
-from model.language import expressions as e
-from model.language.system import Predicate, TransitionSystem
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.reports.layout import number
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.system import Predicate, TransitionSystem
 
 HERE: Final = "here"
 LOOK: Final = Limits(seconds=10, memory=2 << 30)
@@ -35,7 +35,7 @@ def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
     """For each of some states, given by their leaves, whether it is reachable: one search for all."""
-    from checker.engines.local.search import search
+    from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}
     predicates = tuple(_elsewhere(system, leaves, name) for leaves, name in asked.items())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from checker.proofs.reachability import Reachability
-from checker.results import FORMAT, Exit, Instance, Trace
+from isrcheck.checker.proofs.reachability import Reachability
+from isrcheck.checker.results import FORMAT, Exit, Instance, Trace
 
 Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 

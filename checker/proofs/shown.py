@@ -8,15 +8,15 @@ from typing import Any
 
 import z3
 
-from checker.engines.interpreter import Interpreter
-from checker.proofs.bounded import Bounded
-from checker.proofs.reachability import reachability
-from checker.proofs.results import Counterexample, Failing
-from checker.results import Instance, Step, Trace
-from model.language.concrete import explain
-from model.language.errors import EvaluationError
-from model.language.model import Model
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.proofs.bounded import Bounded
+from isrcheck.checker.proofs.reachability import reachability
+from isrcheck.checker.proofs.results import Counterexample, Failing
+from isrcheck.checker.results import Instance, Step, Trace
+from isrcheck.model.language.concrete import explain
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.system import TransitionSystem
 
 Why = Callable[[Model, Any], "Instance | None"]
 """What falsifies a goal in a state of a model."""

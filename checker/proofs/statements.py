@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from checker.results import Instance
-from model.language.concrete import explain, holds
-from model.language.domains import Domain, resolved
-from model.language.errors import EvaluationError
-from model.language.logic import every
-from model.language.model import Model, as_parameter
-from model.language.proofs import Proof, Statement
+from isrcheck.checker.results import Instance
+from isrcheck.model.language.concrete import explain, holds
+from isrcheck.model.language.domains import Domain, resolved
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.logic import every
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.proofs import Proof, Statement
 
 Predicate = Callable[[Any, Any], Any]
 

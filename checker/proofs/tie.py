@@ -11,17 +11,17 @@ from collections.abc import Iterator, Sequence
 
 import z3
 
-from checker.engines.symbolic.solving import Watch
-from checker.engines.symbolic.terms import INTEGERS, interval
-from checker.proofs.bounded import Bounded
-from checker.proofs.obligations import Term
-from checker.proofs.proving import ask
-from checker.proofs.unbounded.form import Unbounded
-from checker.proofs.unbounded.relation import Relation, initial
-from checker.proofs.unbounded.shapes import both, kind, shape
-from model.language.domains import Broker, BrokerSet, Domain, Enum, Number, Per, Record, Sequence_
-from model.language.model import Model
-from model.language.system import Predicate, Transition, TransitionSystem, Variable
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.engines.symbolic.terms import INTEGERS, interval
+from isrcheck.checker.proofs.bounded import Bounded
+from isrcheck.checker.proofs.obligations import Term
+from isrcheck.checker.proofs.proving import ask
+from isrcheck.checker.proofs.unbounded.form import Unbounded
+from isrcheck.checker.proofs.unbounded.relation import Relation, initial
+from isrcheck.checker.proofs.unbounded.shapes import both, kind, shape
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Number, Per, Record, Sequence_
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem, Variable
 
 
 class Tie:

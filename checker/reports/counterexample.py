@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.reports.layout import PLAIN, Ink, columns
-from checker.reports.story import story_text
-from checker.reports.values import data_text, differences, label_text, parts
-from checker.results import EvaluationFailure, Finding, Instance, Step, Trace
-from checker.traces.narration import Story
-from checker.traces.verdicts import Replayed
-from model.language.system import shown
+from isrcheck.checker.reports.layout import PLAIN, Ink, columns
+from isrcheck.checker.reports.story import story_text
+from isrcheck.checker.reports.values import data_text, differences, label_text, parts
+from isrcheck.checker.results import EvaluationFailure, Finding, Instance, Step, Trace
+from isrcheck.checker.traces.narration import Story
+from isrcheck.checker.traces.verdicts import Replayed
+from isrcheck.model.language.system import shown
 
 INNER = "     "
 

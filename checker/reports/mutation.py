@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from checker.reports.layout import PLAIN, Ink, columns, number, plural
-from checker.results import Exit
+from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural
+from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from checker.mutation.running import Mutation, Verdict
+    from isrcheck.checker.mutation.running import Mutation, Verdict
 
 WIDEST: Final = 110
 STYLES: Final = {"killed": "good", "equivalent": "good", "survived": "bad"}
@@ -34,7 +34,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
         return f"{ink('bad', 'NOT MUTATED')}  {own.model}: {what}; take settings and invariants for which it holds"
     if found.reason is not None:
         return f"{ink('open', 'NOT MUTATED')}  {own.model}: {found.reason}"
-    from checker.mutation.running import OUTCOMES
+    from isrcheck.checker.mutation.running import OUTCOMES
 
     counts = [(found.count(outcome), outcome) for outcome in OUTCOMES]
     told = ", ".join(f"{n} {outcome}" for n, outcome in counts if n)

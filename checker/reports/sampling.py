@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
-from checker.reports.text import counterexamples
-from checker.reports.text import verdict_line as line_of_a_search
-from checker.results import Finding, Result
+from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
+from isrcheck.checker.reports.text import counterexamples
+from isrcheck.checker.reports.text import verdict_line as line_of_a_search
+from isrcheck.checker.results import Finding, Result
 
 
 def report(result: Result, ink: Ink = PLAIN) -> str:

@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from checker.reports.layout import PLAIN, Ink, columns
-from checker.reports.values import label_text, parts
-from checker.results import Trace
-from checker.traces.logs import DrawnLog
-from checker.traces.narration import Change, Sentence, Story
+from isrcheck.checker.reports.layout import PLAIN, Ink, columns
+from isrcheck.checker.reports.values import label_text, parts
+from isrcheck.checker.results import Trace
+from isrcheck.checker.traces.logs import DrawnLog
+from isrcheck.checker.traces.narration import Change, Sentence, Story
 
 WIDTH: Final = 118
 GLUE: Final = "\N{NO-BREAK SPACE}"

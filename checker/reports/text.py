@@ -5,9 +5,9 @@ Its lines depend on the result alone, not on the width of a terminal.
 
 from __future__ import annotations
 
-from checker.reports.counterexample import evaluation_text, violations_text
-from checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
-from checker.results import Exit, Finding, Result
+from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
+from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
+from isrcheck.checker.results import Exit, Finding, Result
 
 
 def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:

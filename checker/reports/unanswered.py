@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.results import Result
+from isrcheck.checker.results import Result
 
 
 def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:

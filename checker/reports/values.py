@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from model.language.domains import Broker, BrokerSet, Domain, Flag, Messages, Per, Record, Sequence_, Value
-from model.language.system import Label, shown
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Flag, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.system import Label, shown
 
 Variables = Sequence[tuple[str, Domain]]
 State = Sequence[Value]
@@ -16,7 +16,7 @@ State = Sequence[Value]
 def text_of(domain: Domain, value: Value) -> str:
     """A value: `{0, 1}` for a set, `[0: (id 0, epoch 1)]` for a log, `(id 0, epoch 1)` for a record, `none`.
 
-    >>> from model.language.domains import broker, set_of
+    >>> from isrcheck.model.language.domains import broker, set_of
     >>> text_of(set_of(broker), frozenset({1, 0}))
     '{0, 1}'
     """

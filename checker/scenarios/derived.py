@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from checker.exploration import Limits
-from checker.results import FORMAT, Finding, Result
-from checker.scenarios.scenario import DEADLOCK, Scenario
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results import FORMAT, Finding, Result
+from isrcheck.checker.scenarios.scenario import DEADLOCK, Scenario
 
 COUNTS: Final = "expected.json"
 TEXT: Final = "trace.txt"
@@ -38,8 +38,8 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario, and tells its trace for a page if asked to; raises what `checker.check` raises."""
-    from checker.checking import check
+    """Checks a scenario, and tells its trace for a page if asked to; raises what `isrcheck.check` raises."""
+    from isrcheck.checker.checking import check
 
     specification = scenario.specification()
     with _forgetting_neighbours(scenario.file):
@@ -65,8 +65,8 @@ def files_of(result: Result) -> dict[str, str]:
 
 def _story(specification: str, result: Result) -> dict[str, Any] | None:
     """The shortest trace, that of the files, as data of a page."""
-    from checker.library import load_model_class
-    from checker.pages.findings import told_traces
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.pages.findings import told_traces
 
     model = load_model_class(specification).cls(**result.settings)
     return next(iter(told_traces(result, model).values()), None)
@@ -110,7 +110,7 @@ def _unfinished(result: Result) -> str:
 
 def _code(result: Result) -> int:
     """The exit code of not having finished, be something violated or not."""
-    from checker.results import Exit
+    from isrcheck.checker.results import Exit
 
     if result.evaluation is not None:
         return Exit.EVALUATION
@@ -122,8 +122,8 @@ def _traces(result: Result) -> dict[str, str]:
 
     The text says of everything that is false in its last state why.
     """
-    from checker.reports.counterexample import violations_text
-    from checker.traces.itf import itf_of
+    from isrcheck.checker.reports.counterexample import violations_text
+    from isrcheck.checker.traces.itf import itf_of
 
     found = sorted(result.findings.items())
     violated = [(name, f) for name, f in found if f.trace is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.scenarios.scenario import FILE, DamagedScenario, Scenario, read
+from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario, read
 
 
 def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:

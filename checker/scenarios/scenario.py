@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from model.language.errors import ModelError, nearest
+from isrcheck.model.language.errors import ModelError, nearest
 
 FILE: Final = "scenario.toml"
 DEADLOCK: Final = "deadlock"
@@ -57,7 +57,7 @@ class Scenario:
         return self.folder / path if path.endswith(".py") else None
 
     def specification(self) -> str:
-        """The model as `checker.check` takes it; `DamagedScenario` for a file outside the folder that was named."""
+        """The model as `isrcheck.check` takes it; `DamagedScenario` for a file outside the folder that was named."""
         file = self.file
         if file is None:
             return self.model

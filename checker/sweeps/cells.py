@@ -1,7 +1,7 @@
 """One cell after the other in a process of its own: what a cell does to the process, it does to nobody else.
 
-`python -m checker.sweeps.cells` reads a cell as JSON from each line of its input and answers with a line. `Cells` is
-the other end of it: it begins another process when one has ended in the middle of a cell.
+`python -m isrcheck.checker.sweeps.cells` reads a cell as JSON from each line of its input and answers with a line.
+`Cells` is the other end of it: it begins another process when one has ended in the middle of a cell.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ GRACE: Final = 30.0
 
 def answer(cell: dict[str, Any]) -> dict[str, Any]:
     """The outcome of a cell; nothing that goes wrong in it is an exception."""
-    from checker.checking import check
-    from checker.cli.failures import failure_of
-    from checker.exploration import Limits
-    from checker.results import Exit
+    from isrcheck.checker.checking import check
+    from isrcheck.checker.cli.failures import failure_of
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.results import Exit
 
     try:
         result = check(
@@ -45,8 +45,8 @@ def answer(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from checker.cli.options import settings_of
-    from checker.library import load_model_class
+    from isrcheck.checker.cli.options import settings_of
+    from isrcheck.checker.library import load_model_class
 
     loaded = load_model_class(model)
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
@@ -74,7 +74,7 @@ class Cells:
 
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
-            command = [sys.executable, "-m", "checker.sweeps.cells"]
+            command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None
         assert self._process.stdout is not None

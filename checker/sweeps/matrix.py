@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from model.language.errors import UnknownName, nearest
+from isrcheck.model.language.errors import UnknownName, nearest
 
 LARGEST: Final = 100_000
 """Cells of a sweep at most: more are a mistake in the file."""

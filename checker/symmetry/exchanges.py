@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from model.language import expressions as e
-from model.language.domains import (
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import (
     Broker,
     BrokerSet,
     Domain,
@@ -24,8 +24,8 @@ from model.language.domains import (
     Sequence_,
     Value,
 )
-from model.language.expressions import Expression
-from model.language.system import Label, TransitionSystem
+from isrcheck.model.language.expressions import Expression
+from isrcheck.model.language.system import Label, TransitionSystem
 
 Nodes = list[Expression]
 

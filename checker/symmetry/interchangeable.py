@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from checker.symmetry.exchanges import Exchange, Renaming, brokers, mentions
-from model.language import expressions as e
-from model.language.domains import Domain, Per, Record, Sequence_, Value
-from model.language.expressions import Expression, and_, not_
-from model.language.system import Transition, TransitionSystem
+from isrcheck.checker.symmetry.exchanges import Exchange, Renaming, brokers, mentions
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import Domain, Per, Record, Sequence_, Value
+from isrcheck.model.language.expressions import Expression, and_, not_
+from isrcheck.model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
 """Whether two expressions are equal in every state; False also where that is not known."""

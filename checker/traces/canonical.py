@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from checker.exploration import Edges, Levels, Path
-from checker.traces.culprits import culprits
+from isrcheck.checker.exploration import Edges, Levels, Path
+from isrcheck.checker.traces.culprits import culprits
 
 Costs = npt.NDArray[np.int64]
 UNREACHED = np.iinfo(np.int64).max // 2

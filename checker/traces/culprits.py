@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from checker.exploration import Edges
+from isrcheck.checker.exploration import Edges
 
 
 def culprits(chain: Sequence[Edges], positions: Sequence[int], instances: Sequence[int]) -> tuple[bool, ...]:

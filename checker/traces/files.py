@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
-from checker.engines.interpreter import Interpreter
-from checker.results import FORMAT, Step, Trace
-from checker.traces import itf
-from model.language.domains import Domain
-from model.language.errors import UnknownName, nearest
-from model.language.system import Label
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.results import FORMAT, Step, Trace
+from isrcheck.checker.traces import itf
+from isrcheck.model.language.domains import Domain
+from isrcheck.model.language.errors import UnknownName, nearest
+from isrcheck.model.language.system import Label
 
 LARGEST_FILE: Final = 64 * 2**20
 LONGEST_TRACE: Final = 100_000

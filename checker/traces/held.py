@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from checker.results import Held, Instance, Trace
-from model.language import Model
-from model.language.telling import SeenState
+from isrcheck.checker.results import Held, Instance, Trace
+from isrcheck.model.language import Model
+from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from checker.results import FORMAT, Result, Trace
-from model.language.domains import Broker, BrokerSet, Domain, Messages, Number, Per, Record, Sequence_, Value
-from model.language.system import Label
+from isrcheck.checker.results import FORMAT, Result, Trace
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Number, Per, Record, Sequence_, Value
+from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53

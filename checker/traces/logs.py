@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from model.language import Model
-from model.language.brokers import BrokerId
-from model.language.domains import Broker, Per, Record, Sequence_, Value
-from model.language.telling import SeenRecord, SeenState
+from isrcheck.model.language import Model
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.domains import Broker, Per, Record, Sequence_, Value
+from isrcheck.model.language.telling import SeenRecord, SeenState
 
 
 @dataclass(frozen=True)

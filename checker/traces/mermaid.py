@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from checker.reports.values import differences, label_text
-from checker.results import Result, Step, Trace
-from model.language.domains import Broker
+from isrcheck.checker.reports.values import differences, label_text
+from isrcheck.checker.results import Result, Step, Trace
+from isrcheck.model.language.domains import Broker
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60

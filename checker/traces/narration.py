@@ -1,6 +1,6 @@
 """A trace as a story: who acts at each step, the sentence for it, what changes, and the logs as they are then.
 
-All of it is data with `to_json`; how it is drawn is for `checker.reports.story`, or a page, to decide.
+All of it is data with `to_json`; how it is drawn is for `isrcheck.checker.reports.story`, or a page, to decide.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-from checker.engines.interpreter import Interpreter
-from checker.reports.values import differences
-from checker.results import Trace
-from checker.traces.files import Recording, decoded, from_json
-from checker.traces.logs import DrawnLog, logs
-from checker.traces.replay import replay
-from model.language import Model
-from model.language.domains import Broker, BrokerSet
-from model.language.system import Label
-from model.language.telling import told
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.reports.values import differences
+from isrcheck.checker.results import Trace
+from isrcheck.checker.traces.files import Recording, decoded, from_json
+from isrcheck.checker.traces.logs import DrawnLog, logs
+from isrcheck.checker.traces.replay import replay
+from isrcheck.model.language import Model
+from isrcheck.model.language.domains import Broker, BrokerSet
+from isrcheck.model.language.system import Label
+from isrcheck.model.language.telling import told
 
 ORDER: Final = ("client", "administrator", "network", "controller", "zookeeper", "broker")
 """Kinds of lanes from left to right; others, which a user's model may have, come before the brokers."""

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Final
 
-import model.language
-from checker.reports.values import text_of
-from model.language.concrete import ConcreteState, Disabled
-from model.language.domains import Domain, Record
-from model.language.model import Model
-from model.language.plain import CONCRETE, State, Undefined
+import isrcheck.model.language
+from isrcheck.checker.reports.values import text_of
+from isrcheck.model.language.concrete import ConcreteState, Disabled
+from isrcheck.model.language.domains import Domain, Record
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.plain import CONCRETE, State, Undefined
 
-LANGUAGE: Final = str(Path(model.language.__file__).parent)
+LANGUAGE: Final = str(Path(isrcheck.model.language.__file__).parent)
 Span = tuple[int, int, int, int]
 """First line, first column, last line, last column."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from checker.engines.interpreter import Interpreter
-from checker.reports.layout import plural
-from checker.reports.values import differences, label_text
-from checker.results import Step, Trace
-from checker.traces.refusals import unmet_requirement
-from model.language.concrete import initial_states
-from model.language.errors import EvaluationError
-from model.language.model import Model, as_parameter
-from model.language.plain import State
-from model.language.system import Label
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.reports.layout import plural
+from isrcheck.checker.reports.values import differences, label_text
+from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.traces.refusals import unmet_requirement
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
 
 
 @dataclass(frozen=True)

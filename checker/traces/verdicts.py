@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checker.engines.interpreter import Interpreter
-from checker.reports.layout import columns, plural
-from checker.reports.values import label_text
-from checker.results import Exit, Finding, Instance, Trace
-from checker.traces.files import Recording, decoded, label_of
-from checker.traces.held import last_held
-from checker.traces.narration import Story, story
-from checker.traces.replay import Refusal, ReplayOutcome, replay
-from model.language.concrete import explain, holds
-from model.language.errors import EvaluationError, UnknownName, nearest
-from model.language.plain import State
-from model.language.tracing import sentence_of
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.reports.layout import columns, plural
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import Exit, Finding, Instance, Trace
+from isrcheck.checker.traces.files import Recording, decoded, label_of
+from isrcheck.checker.traces.held import last_held
+from isrcheck.checker.traces.narration import Story, story
+from isrcheck.checker.traces.replay import Refusal, ReplayOutcome, replay
+from isrcheck.model.language.concrete import explain, holds
+from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.tracing import sentence_of
 
 
 @dataclass(frozen=True)

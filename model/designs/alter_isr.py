@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.eligible_leaders import EligibleLeaders
-from model.language import goal, some
+from isrcheck.model.designs.eligible_leaders import EligibleLeaders
+from isrcheck.model.language import goal, some
 
 
 class AlterIsr(EligibleLeaders):

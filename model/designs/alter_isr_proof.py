@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.alter_isr import AlterIsr
-from model.designs.alterations import any_arriving_request
-from model.designs.controller import any_controller, any_place
-from model.designs.logs import any_partition
-from model.language import broker, implies
-from model.language.proofs import Proof, lemma, target
+from isrcheck.model.designs.alter_isr import AlterIsr
+from isrcheck.model.designs.alterations import any_arriving_request
+from isrcheck.model.designs.controller import any_controller, any_place
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import broker, implies
+from isrcheck.model.language.proofs import Proof, lemma, target
 
 
 class AlterIsrProof(Proof):

@@ -13,12 +13,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.alterations import ERRORS, any_arriving_request, one_of
-from model.designs.controller import any_controller
-from model.designs.isr_commands import IsrCommands
-from model.designs.logs import any_partition
-from model.language import action, asked, broker, every, implies, none, number, optional, per, record, setting, when
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.alterations import ERRORS, any_arriving_request, one_of
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.isr_commands import IsrCommands
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import (
+    action,
+    asked,
+    broker,
+    every,
+    implies,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    setting,
+    when,
+)
 
 
 class AlterationHandling(IsrCommands):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache, sentences
-from model.designs.controller import any_controller
-from model.designs.logs import any_partition
-from model.designs.reassignment import Reassignment
-from model.language import action, broker, every, goal, implies, maximum, minimum, setting, some, when
+from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.reassignment import Reassignment
+from isrcheck.model.language import action, broker, every, goal, implies, maximum, minimum, setting, some, when
 
 
 class Commands(Reassignment):

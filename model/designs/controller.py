@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.logs import any_partition
-from model.designs.partition_state import PartitionState
-from model.language import (
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.language import (
     action,
     becomes,
     broker,

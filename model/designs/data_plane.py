@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.fetching import Fetching
-from model.designs.logs import UNKNOWN, any_partition
-from model.language import action, becomes, broker, minimum, none, setting, some, when
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.language import action, becomes, broker, minimum, none, setting, some, when
 
 
 def any_length(m: Any) -> Any:

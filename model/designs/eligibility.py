@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.commands import Commands
-from model.designs.logs import UNKNOWN
-from model.language import action, becomes, broker, number, set_of, setting, when
+from isrcheck.model.designs.commands import Commands
+from isrcheck.model.designs.logs import UNKNOWN
+from isrcheck.model.language import action, becomes, broker, number, set_of, setting, when
 
 
 class Eligibility(Commands):

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.alteration_handling import AlterationHandling
-from model.designs.logs import any_partition
-from model.language import action, broker, implies, none, optional, per, set_of, setting, some, when
+from isrcheck.model.designs.alteration_handling import AlterationHandling
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import action, broker, implies, none, optional, per, set_of, setting, some, when
 
 
 class EligibleLeaders(AlterationHandling):

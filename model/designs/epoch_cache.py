@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import count, every, number, record, sequence, some, when
+from isrcheck.model.language import count, every, number, record, sequence, some, when
 
 
 def epoch_cache(greatest_epoch: int, log_size: int) -> Any:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache, sentences
-from model.designs.logs import Logs, any_partition
-from model.language import action, becomes, broker, flag, minimum, none, optional, record, setting, when
+from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs.logs import Logs, any_partition
+from isrcheck.model.language import action, becomes, broker, flag, minimum, none, optional, record, setting, when
 
 
 class Fetching(Logs):

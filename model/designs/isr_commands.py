@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.alterations import Alterations
-from model.designs.controller import any_controller
-from model.designs.logs import any_partition
-from model.language import action, becomes, broker, implies, none, setting, when
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.alterations import Alterations
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import action, becomes, broker, implies, none, setting, when
 
 
 class IsrCommands(Alterations):

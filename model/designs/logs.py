@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import epoch_cache, sentences
-from model.language import (
+from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.language import (
     Model,
     UnknownName,
     action,

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import any_partition
-from model.designs.majority_elections import ElectionsByMajority
-from model.language import (
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.majority_elections import ElectionsByMajority
+from isrcheck.model.language import (
     action,
     asked,
     becomes,

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import UNKNOWN, Logs, any_partition
-from model.designs.replica_sentences import now
-from model.language import (
+from isrcheck.model.designs.logs import UNKNOWN, Logs, any_partition
+from isrcheck.model.designs.replica_sentences import now
+from isrcheck.model.language import (
     action,
     asked,
     becomes,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.data_plane import DataPlane
-from model.designs.logs import UNKNOWN, any_partition
-from model.language import (
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.language import (
     action,
     asked,
     becomes,

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import any_partition
-from model.designs.partition_state import PartitionState
-from model.designs.replica_sentences import ends_in_words, of_partition, truncates
-from model.language import action, asked, becomes, broker, goal, setting, some
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
+from isrcheck.model.language import action, asked, becomes, broker, goal, setting, some
 
 
 class PrimaryBackup(PartitionState):

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.controller import any_controller
-from model.designs.logs import any_partition
-from model.designs.topics import Topics
-from model.language import action, becomes, broker, enum, number, per, record, set_of, setting, when
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.topics import Topics
+from isrcheck.model.language import action, becomes, broker, enum, number, per, record, set_of, setting, when
 
 
 class Reassignment(Topics):

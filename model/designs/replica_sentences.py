@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from model.language import becomes
+from isrcheck.model.language import becomes
 
 
 def of_partition(m: Any, p: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import BrokerId, asked, becomes
+from isrcheck.model.language import BrokerId, asked, becomes
 
 
 def of_partition(m: Any, p: int) -> str:

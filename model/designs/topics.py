@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import sentences
-from model.designs.controller import Controller, any_controller
-from model.designs.logs import any_partition
-from model.language import action, becomes, broker, flag, number, per, record, setting, some
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.controller import Controller, any_controller
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import action, becomes, broker, flag, number, per, record, setting, some
 
 
 class Topics(Controller):

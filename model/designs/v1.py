@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from model.designs import zookeeper_sentences as sentences
-from model.designs.logs import any_partition
-from model.designs.replica_sentences import ends_in_words, now, of_partition
-from model.designs.watched_replicas import WatchedReplicas
-from model.designs.watches import Watch
-from model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some
+from isrcheck.model.designs import zookeeper_sentences as sentences
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
+from isrcheck.model.designs.watched_replicas import WatchedReplicas
+from isrcheck.model.designs.watches import Watch
+from isrcheck.model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some
 
 
 class ZookeeperListeners(WatchedReplicas):

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from model.designs.logs import any_partition
-from model.designs.v2_sentences import deletes_node
-from model.designs.v2_topics import AdministeredTopics
-from model.designs.watches import Watch
-from model.designs.zookeeper_sentences import leader_in_words
-from model.language import action, broker, goal, setting, some
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.v2_sentences import deletes_node
+from isrcheck.model.designs.v2_topics import AdministeredTopics
+from isrcheck.model.designs.watches import Watch
+from isrcheck.model.designs.zookeeper_sentences import leader_in_words
+from isrcheck.model.language import action, broker, goal, setting, some
 
 
 class LeaderCoordination(AdministeredTopics):

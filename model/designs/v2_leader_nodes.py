@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import v2_sentences
-from model.designs import zookeeper_sentences as sentences
-from model.designs.logs import UNKNOWN, any_partition
-from model.designs.replica_sentences import of_partition
-from model.designs.zookeeper_watches import ZookeeperWatches
-from model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
+from isrcheck.model.designs import v2_sentences
+from isrcheck.model.designs import zookeeper_sentences as sentences
+from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.designs.replica_sentences import of_partition
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
+from isrcheck.model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
 
 PATH = "leader"
 

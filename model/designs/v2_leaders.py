@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import UNKNOWN, any_partition
-from model.designs.replica_sentences import now, of_partition
-from model.designs.v2_leader_nodes import LeaderNodes
-from model.designs.v2_sentences import deletes_node
-from model.designs.zookeeper_sentences import node_in_words
-from model.language import action, asked, broker, enum, every, listed, minimum, number, setting, when
+from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.designs.replica_sentences import now, of_partition
+from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
+from isrcheck.model.designs.v2_sentences import deletes_node
+from isrcheck.model.designs.zookeeper_sentences import node_in_words
+from isrcheck.model.language import action, asked, broker, enum, every, listed, minimum, number, setting, when
 
 
 class NewLeaders(LeaderNodes):

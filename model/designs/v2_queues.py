@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import any_partition
-from model.designs.replica_sentences import deletes_log
-from model.designs.v2_leader_nodes import PATH
-from model.designs.v2_leaders import NewLeaders
-from model.designs.v2_sentences import queue_in_words, request_in_words, starts
-from model.designs.zookeeper_sentences import far
-from model.language import action, asked, broker, enum, per, record, sequence, setting, some, when
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replica_sentences import deletes_log
+from isrcheck.model.designs.v2_leader_nodes import PATH
+from isrcheck.model.designs.v2_leaders import NewLeaders
+from isrcheck.model.designs.v2_sentences import queue_in_words, request_in_words, starts
+from isrcheck.model.designs.zookeeper_sentences import far
+from isrcheck.model.language import action, asked, broker, enum, per, record, sequence, setting, some, when
 
 NOT_BY_A_LEADER = -1
 """The epoch of requests that an administrator sends."""

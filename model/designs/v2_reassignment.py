@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import any_partition
-from model.designs.replica_sentences import of_partition
-from model.designs.v2_queues import StateChangeQueues
-from model.designs.v2_sentences import deletes_node, sends
-from model.designs.zookeeper_sentences import leader_in_words
-from model.language import (
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replica_sentences import of_partition
+from isrcheck.model.designs.v2_queues import StateChangeQueues
+from isrcheck.model.designs.v2_sentences import deletes_node, sends
+from isrcheck.model.designs.zookeeper_sentences import leader_in_words
+from isrcheck.model.language import (
     action,
     becomes,
     broker,

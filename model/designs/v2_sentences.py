@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from model.designs.replica_sentences import of_partition
-from model.designs.zookeeper_sentences import follows, goes_on, notified
-from model.language import listed
+from isrcheck.model.designs.replica_sentences import of_partition
+from isrcheck.model.designs.zookeeper_sentences import follows, goes_on, notified
+from isrcheck.model.language import listed
 
 BY_NOBODY = -1
 

@@ -13,13 +13,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.logs import any_partition
-from model.designs.v2_leader_nodes import PATH
-from model.designs.v2_queues import NOT_BY_A_LEADER
-from model.designs.v2_reassignment import ReassignedReplicas
-from model.designs.v2_sentences import sends
-from model.designs.zookeeper_sentences import leader_in_words, notified
-from model.language import action, broker, enum, every, implies, listed, none, number, per, record, setting, some
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.v2_leader_nodes import PATH
+from isrcheck.model.designs.v2_queues import NOT_BY_A_LEADER
+from isrcheck.model.designs.v2_reassignment import ReassignedReplicas
+from isrcheck.model.designs.v2_sentences import sends
+from isrcheck.model.designs.zookeeper_sentences import leader_in_words, notified
+from isrcheck.model.language import (
+    action,
+    broker,
+    enum,
+    every,
+    implies,
+    listed,
+    none,
+    number,
+    per,
+    record,
+    setting,
+    some,
+)
 
 
 class AdministeredTopics(ReassignedReplicas):

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from model.designs import sentences
-from model.designs.commands import Commands
-from model.designs.logs import any_partition
-from model.designs.watches import Watch
-from model.language import action, broker, number, setting
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.commands import Commands
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.watches import Watch
+from isrcheck.model.language import action, broker, number, setting
 
 
 class ControllerDesign(Commands):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.controller import any_controller, any_place
-from model.designs.logs import any_partition
-from model.designs.v3 import ControllerDesign
-from model.language import broker, implies
-from model.language.proofs import Proof, lemma, target
+from isrcheck.model.designs.controller import any_controller, any_place
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.v3 import ControllerDesign
+from isrcheck.model.language import broker, implies
+from isrcheck.model.language.proofs import Proof, lemma, target
 
 
 class V3Proof(Proof):

@@ -10,11 +10,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import zookeeper_sentences as sentences
-from model.designs.logs import any_partition
-from model.designs.replica_sentences import deletes_log, of_partition
-from model.designs.zookeeper_watches import ZookeeperWatches
-from model.language import action, asked, becomes, broker, enum, none, number, per, record, set_of, setting, when
+from isrcheck.model.designs import zookeeper_sentences as sentences
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replica_sentences import deletes_log, of_partition
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
+from isrcheck.model.language import (
+    action,
+    asked,
+    becomes,
+    broker,
+    enum,
+    none,
+    number,
+    per,
+    record,
+    set_of,
+    setting,
+    when,
+)
 
 
 class WatchedReplicas(ZookeeperWatches):

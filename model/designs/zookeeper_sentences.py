@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs.replica_sentences import ends_in_words, for_partition, of_partition, truncates
-from model.language import listed
+from isrcheck.model.designs.replica_sentences import ends_in_words, for_partition, of_partition, truncates
+from isrcheck.model.language import listed
 
 
 def node_in_words(s: Any, p: int, b: Any = None) -> str:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.designs import zookeeper_sentences as sentences
-from model.designs.logs import any_partition
-from model.designs.partition_state import PartitionState
-from model.designs.replica_sentences import now, of_partition
-from model.language import (
+from isrcheck.model.designs import zookeeper_sentences as sentences
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.replica_sentences import now, of_partition
+from isrcheck.model.language import (
     action,
     asked,
     becomes,

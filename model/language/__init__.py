@@ -1,6 +1,6 @@
 """The language in which protocols are written: everything that a model's file imports.
 
-    from model.language import Model, action, broker, number, per, setting
+    from isrcheck.model.language import Model, action, broker, number, per, setting
 
 A *model* declares settings and variables and marks methods as actions. A method runs on a *state* `s`: it `require`s
 conditions, reads the state as it was before, and assigns what is different after. Parameters of actions are plain
@@ -8,12 +8,23 @@ Python values, so Python's own `if` and `for` may use them; conditions on the st
 `some`, `when`.
 """
 
-from model.language.brokers import BrokerId, none
-from model.language.domains import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
-from model.language.errors import EvaluationError, ModelError, UnknownName
-from model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
-from model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
-from model.language.telling import asked, becomes, last_held, listed
+from isrcheck.model.language.brokers import BrokerId, none
+from isrcheck.model.language.domains import (
+    broker,
+    enum,
+    flag,
+    messages,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+)
+from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
+from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
+from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
+from isrcheck.model.language.telling import asked, becomes, last_held, listed
 
 __all__ = [
     "BrokerId",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NoReturn
 
-from model.language.errors import mistake
+from isrcheck.model.language.errors import mistake
 
 NO_ORDER: Final = "brokers have no order and no arithmetic"
 COMPARE: Final = "compare brokers with == and !=, or keep what is ordered in a number beside them"

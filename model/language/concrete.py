@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from model.language.brokers import BrokerId
-from model.language.domains import Domain, Per, Record, Value
-from model.language.errors import EvaluationError, ModelError, caller, mistake, nearest, not_a_condition
-from model.language.model import Model, as_parameter
-from model.language.plain import (
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.domains import Domain, Per, Record, Value
+from isrcheck.model.language.errors import EvaluationError, ModelError, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.plain import (
     FALSE,
     Failure,
     Index,

@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from model.language.brokers import COMPARE, NO_ORDER
-from model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
-from model.language.expressions import Kind
+from isrcheck.model.language.brokers import COMPARE, NO_ORDER
+from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
+from isrcheck.model.language.expressions import Kind
 
 Value = Any
 LARGEST_SET: Final = 4096
@@ -422,26 +422,31 @@ broker: Final = Broker()
 
 
 def number(low: int, high: int) -> Number:
+    """Whole numbers from `low` to `high`, both of them included."""
     return Number(low, high)
 
 
 def enum(*members: str) -> Enum:
+    """One of some names, in the order in which they are given; compared with `==` to a string."""
     return Enum(members)
 
 
 def optional(of: Broker) -> Broker:
+    """A broker or `none`: `optional(broker)`."""
     if not isinstance(of, Broker):
         raise mistake(f"optional({of}) is not known", "only a broker can be optional")
     return replace(of, optional=True)
 
 
 def set_of(element: Broker) -> BrokerSet:
+    """A set of brokers: `set_of(broker)`."""
     if not isinstance(element, Broker) or element.optional:
         raise mistake(f"set_of({element}) is not known", "write set_of(broker), or messages(domain) for other elements")
     return BrokerSet(element)
 
 
 def record(**fields_: Domain) -> Record:
+    """Values side by side, each with a name: `record(epoch=number(0, 3), leader=optional(broker))`."""
     if not fields_:
         raise mistake("a record without fields", "name its fields: record(epoch=number(0, 3))")
     for name in fields_:
@@ -451,14 +456,17 @@ def record(**fields_: Domain) -> Record:
 
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
+    """A log: at most `capacity` values, appended at the end and truncated from there."""
     return Sequence_(element, capacity)
 
 
 def messages(element: Domain) -> Messages:
+    """A set of values of a domain: what is on its way, in no order, each at most once."""
     return Messages(element)
 
 
 def per(index: Domain, element: Domain) -> Per:
+    """A value for each of an index: `per(broker, number(0, 3))`."""
     if not isinstance(index, Broker | Number | Enum | Flag) or index == replace(broker, optional=True):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
     return Per(index, element)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from model.language.errors import mistake, not_a_condition
+from isrcheck.model.language.errors import mistake, not_a_condition
 
 
 def every(conditions: Iterable[Any]) -> Any:

@@ -10,9 +10,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, overload
 
-from model.language.brokers import BrokerId, none
-from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value, broker, resolved
-from model.language.errors import ModelError, UnknownName, mistake, nearest
+from isrcheck.model.language.brokers import BrokerId, none
+from isrcheck.model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Messages,
+    Per,
+    Record,
+    Sequence_,
+    Value,
+    broker,
+    resolved,
+)
+from isrcheck.model.language.errors import ModelError, UnknownName, mistake, nearest
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 RESERVED = frozenset({"require", "enabled"})

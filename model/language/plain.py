@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from model.language.brokers import BrokerId, NoBroker
-from model.language.domains import (
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.domains import (
     Broker,
     BrokerSet,
     Domain,
@@ -28,10 +28,10 @@ from model.language.domains import (
     Sequence_,
     Value,
 )
-from model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 
 if TYPE_CHECKING:
-    from model.language.concrete import ConcreteState
+    from isrcheck.model.language.concrete import ConcreteState
 
 State = tuple[Value, ...]
 Path = tuple[Any, ...]

@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from model.language.domains import Domain
-from model.language.errors import ModelError, UnknownName, mistake, nearest
-from model.language.model import Method, Model, ParameterDomain, kebab, line_of
+from isrcheck.model.language.domains import Domain
+from isrcheck.model.language.errors import ModelError, UnknownName, mistake, nearest
+from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab, line_of
 
 Kind = Literal["lemma", "target", "candidate"]
 

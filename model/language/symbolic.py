@@ -13,14 +13,25 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from model.language import expressions as e
-from model.language.brokers import BrokerId, NoBroker
-from model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Messages, Number, Per, Record, Sequence_
-from model.language.errors import ModelError, OfTheState, caller, mistake, nearest
-from model.language.expressions import FALSE, TRUE, Expression
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Messages,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+)
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression
 
 if TYPE_CHECKING:
-    from model.language.tracing import SymbolicState
+    from isrcheck.model.language.tracing import SymbolicState
 
 
 class Term(OfTheState):
@@ -313,13 +324,13 @@ class TracedSet(Term):
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for every member."""
-        from model.language.logic import every
+        from isrcheck.model.language.logic import every
 
         return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self._count)))
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for some member."""
-        from model.language.logic import some
+        from isrcheck.model.language.logic import some
 
         return some(self.has(b) & holds(b) for b in map(BrokerId, range(self._count)))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from model.language.domains import Domain, Value
-from model.language.expressions import Expression, Leaf, render
+from isrcheck.model.language.domains import Domain, Value
+from isrcheck.model.language.expressions import Expression, Leaf, render
 
 
 @dataclass(frozen=True)

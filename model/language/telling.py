@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from model.language.brokers import BrokerId
-from model.language.concrete import ConcreteState
-from model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
-from model.language.errors import mistake, nearest
-from model.language.model import TOLD, Method, Model
-from model.language.plain import CONCRETE, Plain, plain_value
-from model.language.system import Label, actor_of
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.concrete import ConcreteState
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.errors import mistake, nearest
+from isrcheck.model.language.model import TOLD, Method, Model
+from isrcheck.model.language.plain import CONCRETE, Plain, plain_value
+from isrcheck.model.language.system import Label, actor_of
 
 
 class SeenBrokers(frozenset[BrokerId]):

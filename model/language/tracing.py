@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from model.language import expressions as e
-from model.language.concrete import initial_states, leaves_of
-from model.language.domains import Domain, Flag, Value
-from model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
-from model.language.expressions import FALSE, TRUE, Expression, Leaf
-from model.language.model import Action, Model, as_parameter, line_of
-from model.language.symbolic import Place, TracedFlag, nodes_of, placed
-from model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.concrete import initial_states, leaves_of
+from isrcheck.model.language.domains import Domain, Flag, Value
+from isrcheck.model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
+from isrcheck.model.language.model import Action, Model, as_parameter, line_of
+from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed
+from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
 
 Invariant = Callable[[Any, Any], Any]
 """A function of a model and a state, marked with `@invariant`."""

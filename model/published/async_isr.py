@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import (
+from isrcheck.model.language import (
     Model,
     action,
     becomes,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import (
+from isrcheck.model.language import (
     Model,
     action,
     becomes,
@@ -34,7 +34,7 @@ from model.language import (
     some,
     when,
 )
-from model.published import sentences
+from isrcheck.model.published import sentences
 
 
 def any_epoch(model: Any) -> Any:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import when
-from model.published.kafka_replication import UnfencedReplication
+from isrcheck.model.language import when
+from isrcheck.model.published.kafka_replication import UnfencedReplication
 
 
 class Kip101(UnfencedReplication):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import action, broker
-from model.published import sentences
-from model.published.kafka_replication import KafkaReplication, any_epoch
+from isrcheck.model.language import action, broker
+from isrcheck.model.published import sentences
+from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 
 
 class Kip320(KafkaReplication):

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import broker, implies, minimum, number, record, sequence, some, when
-from model.language.proofs import Proof, lemma, one_past_last, records, target, without_bounds
-from model.published.kafka_replication import KafkaReplication, any_epoch
-from model.published.kip_320_without import (
+from isrcheck.model.language import broker, implies, minimum, number, record, sequence, some, when
+from isrcheck.model.language.proofs import Proof, lemma, one_past_last, records, target, without_bounds
+from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
+from isrcheck.model.published.kip_320_without import (
     CommitWithoutFencing,
     ExpansionBeforeOwnEpoch,
     FetchWithoutFencing,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import action, broker
-from model.published.kafka_replication import any_epoch
-from model.published.kip_320 import Kip320
+from isrcheck.model.language import action, broker
+from isrcheck.model.published.kafka_replication import any_epoch
+from isrcheck.model.published.kip_320 import Kip320
 
 
 class CommitWithoutFencing(Kip320):

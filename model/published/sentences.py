@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import asked, becomes
+from isrcheck.model.language import asked, becomes
 
 
 def leader_in_words(m: Any, s: Any, leader: Any) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.published.kafka_replication import UnfencedReplication
+from isrcheck.model.published.kafka_replication import UnfencedReplication
 
 
 class TruncateToHighWatermark(UnfencedReplication):

@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import reject
 
-from checker.engines import reference
-from checker.engines.interpreter import Interpreter
-from checker.engines.local.search import search
-from checker.exploration import Exploration, Limits
-from model.language import Model, ModelError
-from model.language.system import Label, TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.engines import reference
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.model.language import Model, ModelError
+from isrcheck.model.language.system import Label, TransitionSystem
+from isrcheck.model.language.tracing import trace
 from tests.agreement import evaluated
 
 STATES = 150

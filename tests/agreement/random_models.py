@@ -15,8 +15,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-import model.language as language
-from model.language import Model
+import isrcheck.model.language as language
+from isrcheck.model.language import Model
 
 _numbers = itertools.count()
 

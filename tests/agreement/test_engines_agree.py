@@ -9,13 +9,13 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from checker import check
-from checker.exploration import Limits
-from checker.kernel import lanes
-from checker.results import Result
-from model.language import concrete, plain, symbolic
-from model.language import expressions as e
-from model.language.tracing import SymbolicState
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.kernel import lanes
+from isrcheck.checker.results import Result
+from isrcheck.model.language import concrete, plain, symbolic
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.tracing import SymbolicState
 from tests.agreement.engines import STATES, Engine, by_evaluation, by_native_code, by_reference, traced
 from tests.agreement.profiles import THOROUGH, examples
 from tests.agreement.random_models import load, models

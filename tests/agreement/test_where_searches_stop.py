@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from model.language import Model
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.model.language import Model
 from tests.agreement.engines import Answer, Engine, by_evaluation, by_native_code, by_reference, traced
 from tests.agreement.random_models import load
 

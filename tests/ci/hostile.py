@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, enum, invariant, setting
+from isrcheck.model.language import Model, action, enum, invariant, setting
 
 TRAP = "</testcase>]]>&amp;\"'|```;#35;%0A::error::--> end <script>alert(1)</script>"
 

@@ -1,4 +1,4 @@
-"""`checker.testing` and the plugin, as someone's own tests use them: pytest runs in a process of its own."""
+"""`isrcheck.testing` and the plugin, as someone's own tests use them: pytest runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from checker import Limits
-from checker.testing import NotAsAsserted, assert_as_recorded, assert_holds, assert_violated, scenarios
+from isrcheck import Limits
+from isrcheck.testing import NotAsAsserted, assert_as_recorded, assert_holds, assert_violated, scenarios
 from tests.cli.running import counter
 
 ROOT = Path(__file__).parent.parent.parent
@@ -53,7 +53,7 @@ def test_a_scenario_is_a_parameter(scenario: object) -> None:
 
 
 TESTS = """\
-from checker.testing import assert_holds
+from isrcheck.testing import assert_holds
 
 
 def test_small():
@@ -67,8 +67,8 @@ def test_top():
 
 def pytest_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A pytest of its own in a folder, with the plugin."""
-    command = [sys.executable, "-m", "pytest", "-p", "checker.pytest_plugin", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-p", "isrcheck.pytest_plugin", "-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -118,7 +118,7 @@ def test_exceptions_of_other_projects_that_have_a_result_are_left_alone(tmp_path
     (tmp_path / "test_foreign.py").write_text(FOREIGN)
     outcome = pytest_of(tmp_path)
     assert (outcome.returncode, "2 failed" in outcome.stdout) == (1, True), outcome.stdout + outcome.stderr
-    (tmp_path / "test_foreign.py").write_text(f"import checker.testing\n\n\n{FOREIGN}")
+    (tmp_path / "test_foreign.py").write_text(f"import isrcheck.testing\n\n\n{FOREIGN}")
     outcome = pytest_of(tmp_path)
     assert (outcome.returncode, "2 failed" in outcome.stdout) == (1, True), outcome.stdout + outcome.stderr
 

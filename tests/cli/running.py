@@ -7,12 +7,12 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from checker.cli import main
+from isrcheck.checker.cli import main
 
 COUNTER = '''\
 """A counter, for the command line's tests."""
 
-from model.language import Model, action, broker, enum, flag, goal, invariant, number, per, setting
+from isrcheck.model.language import Model, action, broker, enum, flag, goal, invariant, number, per, setting
 
 
 class Counter(Model):
@@ -59,7 +59,7 @@ def per_mille(s):
     return s.value
 '''
 HEAD = '''\
-from model.language import Model, action, broker, enum, none, number, optional, per, sequence, set_of, setting
+from isrcheck.model.language import Model, action, broker, enum, none, number, optional, per, sequence, set_of, setting
 
 
 class Mine(Model):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.cli.failures import failure_of
-from checker.library import model_names
+from isrcheck.checker.cli.failures import failure_of
+from isrcheck.checker.library import model_names
 from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 
 ACTS = '"""Acts."""\n'
@@ -91,7 +91,10 @@ FILES = {
         "import nowhere\n",
         "mine.py:1: ModuleNotFoundError: No module named 'nowhere'; correct the model",
     ),
-    "no model": ("x = 1\n", "mine.py: there is no model in this file; write a subclass of model.language.Model"),
+    "no model": (
+        "x = 1\n",
+        "mine.py: there is no model in this file; write a subclass of isrcheck.Model",
+    ),
     "several models": (HEAD + OTHER, "mine.py has several models; name one: mine.py:Mine"),
     "no action": (HEAD, "model mine has no action; mark a method with @action"),
     "exit": ("exit()\n", "the model's file ends the program (SystemExit); take that away"),
@@ -223,4 +226,6 @@ def test_a_package_of_spark_that_is_missing_is_named_with_the_remedy() -> None:
         153,
         "this needs pyarrow, which is not installed; pip install 'isrcheck[spark]'",
     )
-    assert failure_of(ModuleNotFoundError("No module named 'checker.gone'", name="checker.gone")) is None
+    assert (
+        failure_of(ModuleNotFoundError("No module named 'isrcheck.checker.gone'", name="isrcheck.checker.gone")) is None
+    )

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import checker
+import isrcheck.checker
 from tests.cli.running import counter, mistaken, run
 
-SCHEMA = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 ENGINES = ("local", "reference")
 
 
@@ -89,7 +89,7 @@ def test_an_interrupt_outside_the_search_exits_130(tmp_path: Path, monkeypatch: 
     def interrupted(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("checker.checking.trace", interrupted)
+    monkeypatch.setattr("isrcheck.checker.checking.trace", interrupted)
     outcome = run("check", counter(tmp_path), "--json", tmp_path / "r.json")
     assert (outcome.code, outcome.err) == (130, "isrcheck: interrupted\n")
     assert valid(tmp_path / "r.json")["reason"] == "interrupted"
@@ -99,7 +99,7 @@ def test_our_own_bug_exits_255_with_one_line(tmp_path: Path, monkeypatch: pytest
     def broken(*arguments: object, **more: object) -> None:
         raise AssertionError("two and two\nis five")
 
-    monkeypatch.setattr("checker.checking.check", broken)
+    monkeypatch.setattr("isrcheck.checker.checking.check", broken)
     outcome = run("check", counter(tmp_path), "--json", tmp_path / "r.json")
     assert (outcome.code, outcome.err) == (
         255,

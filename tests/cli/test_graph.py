@@ -11,7 +11,7 @@ import networkx as nx
 import pydot
 import pytest
 
-from checker import check
+from isrcheck import check
 from tests.cli.running import counter, run
 
 # pydot calls pyparsing by names that are going out of use.

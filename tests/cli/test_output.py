@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.cli import output
-from checker.cli.failures import Failure
-from checker.cli.options import size_of
+from isrcheck.checker.cli import output
+from isrcheck.checker.cli.failures import Failure
+from isrcheck.checker.cli.options import size_of
 from tests.cli.running import counter, run
 
 

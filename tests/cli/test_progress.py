@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
-from checker.cli.progress import Watcher, counts
-from checker.exploration import Progress
+from isrcheck.checker.cli.progress import Watcher, counts
+from isrcheck.checker.exploration import Progress
 
 LOOK = Progress(
     level=7, distinct=3_000_000, generated=9_000_000, frontier=500, expanded=20, memory=3 * 2**20, seconds=2.0
@@ -22,18 +23,23 @@ def test_plain_lines_tell_the_stage_then_the_counts() -> None:
     stream = io.StringIO()
     with Watcher(stream, interval=0.05) as watcher:
         watcher.stage("compile")
-        time.sleep(0.12)
+        wait_for(stream, "compiling\n")
         watcher.report(LOOK)
-        time.sleep(0.1)
-    lines = stream.getvalue().splitlines()
-    assert lines[0] == "0 s  compiling"
-    assert lines[-1] == f"0 s  searching: {WORDS}"
-    assert 2 <= len(lines) <= 5
+        wait_for(stream, f"{WORDS}\n")
+    told = [re.fullmatch(r"\d+ s  (.*)", line) for line in stream.getvalue().splitlines()]
+    assert all(told)
+    assert {line[1] for line in told if line} == {"compiling", f"searching: {WORDS}"}
+
+
+def wait_for(stream: io.StringIO, text: str) -> None:
+    """Waits until a watcher, which is a thread of its own, has written something, as long as that takes."""
+    while text not in stream.getvalue():
+        time.sleep(0.01)
 
 
 def test_nothing_is_said_of_what_is_quick_or_quiet() -> None:
     stream = io.StringIO()
-    with Watcher(stream, interval=0.5) as watcher:
+    with Watcher(stream, interval=3600) as watcher:
         watcher.report(LOOK)
     with Watcher(stream, interval=0.01, quiet=True) as watcher:
         watcher.report(LOOK)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from checker.checking import check
-from checker.exploration import Limits
-from checker.reports.layout import Ink
-from checker.reports.text import report, verdict_line
-from checker.reports.values import data_text, text_of
-from checker.results import Result
-from model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
-from model.language.domains import resolved
+from isrcheck.checker.checking import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.reports.layout import Ink
+from isrcheck.checker.reports.text import report, verdict_line
+from isrcheck.checker.reports.values import data_text, text_of
+from isrcheck.checker.results import Result
+from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
+from isrcheck.model.language.domains import resolved
 from tests.cli.running import counter, mistaken
 from tests.traces.recorded import shelf
 
@@ -111,7 +111,7 @@ def test_what_an_invariant_reads_is_rendered_by_its_domain() -> None:
 
 
 TABLE = '''\
-from model.language import Model, action, enum, flag, for_all, invariant, number, per
+from isrcheck.model.language import Model, action, enum, flag, for_all, invariant, number, per
 
 
 class Table(Model):

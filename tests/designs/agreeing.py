@@ -6,14 +6,14 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from checker.engines import reference
-from checker.engines.interpreter import Interpreter
-from checker.engines.local.search import search
-from checker.exploration import Exploration, Limits
-from checker.kernel.compile import Kernel
-from model.language import Model
-from model.language.concrete import initial_states
-from model.language.tracing import trace
+from isrcheck.checker.engines import reference
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language import Model
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.tracing import trace
 
 STATES = 150
 MEMORY = 2 << 30

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from checker.engines.local.search import search
-from checker.exploration import Limits
-from model.language import Model
-from model.language.tracing import trace
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Limits
+from isrcheck.model.language import Model
+from isrcheck.model.language.tracing import trace
 
-LIMITS = Limits(seconds=60, memory=2 << 30)
+LIMITS = Limits(memory=2 << 30)
 
 
 def greatest(model: Model, without: Collection[str], value: Callable[[dict[str, Any]], int]) -> int:

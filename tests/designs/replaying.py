@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.engines.interpreter import Interpreter
-from checker.library import LoadedModel
-from model.language.concrete import State, initial_states
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.language.concrete import State, initial_states
 
 
 class Story:

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import load_model_class
-from model.designs.watches import Cluster, messages, watches
-from model.language import Model
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.designs.watches import Cluster, messages, watches
+from isrcheck.model.language import Model
 from tests.designs.measuring import greatest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/comparison.md").read_text()
-LIMITS = Limits(seconds=120, memory=4 << 30)
+LIMITS = Limits(memory=4 << 30)
 
 
 def table(heading: str) -> list[list[str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checker.library import load_model_class
+from isrcheck.checker.library import load_model_class
 from tests.designs.agreeing import assert_agreement, assert_agreement_along_walks, combination, switched_alone
 
 pytestmark = pytest.mark.exhaustive

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import load_model_class
-from model.designs.alter_isr import AlterIsr
-from model.designs.alterations import ANSWERS
-from model.language import when
-from model.language.model import kebab
-from model.language.tracing import trace
-from model.published.async_isr import AsyncIsr
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.designs.alter_isr import AlterIsr
+from isrcheck.model.designs.alterations import ANSWERS
+from isrcheck.model.language import when
+from isrcheck.model.language.model import kebab
+from isrcheck.model.language.tracing import trace
+from isrcheck.model.published.async_isr import AsyncIsr
 from tests.designs.agreeing import (
     MEMORY,
     absent,
 )
 from tests.designs.replaying import Story
 
-LIMITS = Limits(seconds=60, memory=MEMORY)
+LIMITS = Limits(memory=MEMORY)
 
 # --- engines agree ----------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import LoadedModel
-from model.designs import epoch_cache
-from model.language import Model, action, number
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.designs import epoch_cache
+from isrcheck.model.language import Model, action, number
 from tests.designs.replaying import Story
 
 EPOCHS, SIZE = 3, 8

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import load_model_class
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
 from tests.designs.agreeing import (
     MEMORY,
     absent,

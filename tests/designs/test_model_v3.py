@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import load_model_class
-from model.designs.v3 import ControllerDesign
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.designs.v3 import ControllerDesign
+from isrcheck.model.language.tracing import trace
 from tests.designs.agreeing import (
     MEMORY,
     absent,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from checker.library import load_model_class
-from checker.scenarios.scenario import Scenario, read
-from model.designs.partition_state import PartitionState
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.model.designs.partition_state import PartitionState
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 

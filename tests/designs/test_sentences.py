@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from checker.engines.interpreter import Interpreter
-from checker.library import load_model_class
-from checker.results import Trace
-from checker.scenarios.scenario import read as read_scenario
-from checker.traces.files import decoded, read
-from checker.traces.replay import replay
-from model.language import Model
-from model.language.concrete import initial_states
-from model.language.domains import Broker, BrokerSet
-from model.language.plain import State
-from model.language.system import Label
-from model.language.telling import TOLD, told
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Trace
+from isrcheck.checker.scenarios.scenario import read as read_scenario
+from isrcheck.checker.traces.files import decoded, read
+from isrcheck.checker.traces.replay import replay
+from isrcheck.model.language import Model
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.domains import Broker, BrokerSet
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+from isrcheck.model.language.telling import TOLD, told
 from tests.designs.agreeing import combination
 
 ROOT = Path(__file__).parents[2] / "counterexamples"

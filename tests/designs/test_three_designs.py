@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
 
 PAGE = (Path(__file__).parents[2] / "docs/comparison.md").read_text()
-LIMITS = Limits(seconds=60, memory=4 << 30)
+LIMITS = Limits(memory=4 << 30)
 EXPIRY = {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 2, "expiries": 1}
 MOVING = {"max_records": 1, "max_leader_epoch": 3, "max_version": 6, "reassignments": 1, "assigned_at_start": 1}
 FAILURES: dict[str, dict[str, Any]] = {"expiry": EXPIRY, "reassignment": {**EXPIRY, **MOVING}}

@@ -11,19 +11,19 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, reject
 
-from checker.checking import check
-from checker.cli import main
-from checker.exploration import Limits
-from checker.exports.crosscheck import TOOLS, Found
-from checker.exports.murphi import murphi
-from checker.exports.promela import promela
-from checker.kernel import lanes
-from checker.kernel.llvm import kernel_text
-from checker.library import load_model_class
-from model.language import Model, ModelError
-from model.language import expressions as e
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.checking import check
+from isrcheck.checker.cli import main
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exports.crosscheck import TOOLS, Found
+from isrcheck.checker.exports.murphi import murphi
+from isrcheck.checker.exports.promela import promela
+from isrcheck.checker.kernel import lanes
+from isrcheck.checker.kernel.llvm import kernel_text
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.language import Model, ModelError
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
@@ -55,7 +55,7 @@ def system_of(name: str, **settings: Any) -> TransitionSystem:
 
 
 TOY = '''
-from model.language import *
+from isrcheck.model.language import *
 
 
 class Toy(Model):
@@ -180,7 +180,7 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
     assert crosschecked(tool)[0] == 0
     name, written = WRITERS[tool]
     wrong = lambda system, *judged: written(with_one_guard_weaker(system), *judged)  # noqa: E731
-    monkeypatch.setattr(f"checker.exports.crosscheck.{name}", wrong)
+    monkeypatch.setattr(f"isrcheck.checker.exports.crosscheck.{name}", wrong)
     code, output = crosschecked(tool)
     assert code == 10
     assert "DIFFERS" in output
@@ -189,7 +189,7 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
 @pytest.mark.parametrize("tool", [spin, rumur])
 def test_crosscheck_catches_a_kernel_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = lambda system, *more: kernel_text(with_one_guard_weaker(system), *more)  # noqa: E731
-    monkeypatch.setattr("checker.kernel.compile.kernel_text", wrong)
+    monkeypatch.setattr("isrcheck.checker.kernel.compile.kernel_text", wrong)
     code, output = crosschecked(tool)
     assert code == 10
     assert "DIFFERS" in output
@@ -228,7 +228,7 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
         return Found("spin", "0", 9_044, 21_447, True)
 
     monkeypatch.setitem(TOOLS, "spin", other)
-    monkeypatch.setattr("checker.exports.crosscheck.installed", lambda: ("spin",))
+    monkeypatch.setattr("isrcheck.checker.exports.crosscheck.installed", lambda: ("spin",))
     done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2"])
     assert done.exit_code == 10
     assert "DIFFERS" in done.output
@@ -236,7 +236,7 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_search_that_ends_in_an_error_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, **{"s.state < 5, s.by[b] < 2": "s.state < 5"})
-    monkeypatch.setattr("checker.exports.crosscheck.installed", lambda: ("spin",))
+    monkeypatch.setattr("isrcheck.checker.exports.crosscheck.installed", lambda: ("spin",))
     done = CliRunner().invoke(main, ["crosscheck", str(tmp_path / "toy.py")])
     assert done.exit_code == 75
     assert not isinstance(done.exception, ModelError)

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from checker.cli import main
-from checker.exports.murphi import murphi
-from checker.exports.promela import promela
-from checker.exports.spelling import identifiers, spelled
-from checker.exports.tla import configuration, tla
-from checker.library import load_model_class, model_names
-from model.language import expressions as e
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.cli import main
+from isrcheck.checker.exports.murphi import murphi
+from isrcheck.checker.exports.promela import promela
+from isrcheck.checker.exports.spelling import identifiers, spelled
+from isrcheck.checker.exports.tla import configuration, tla
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 WRITERS = {"promela": promela, "murphi": murphi, "tla": tla}
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.library import library_invariants, load_model_class, needed
-from model.language import action
-from model.language.expressions import Leaf, topological
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.library import library_invariants, load_model_class, needed
+from isrcheck.model.language import action
+from isrcheck.model.language.expressions import Leaf, topological
+from isrcheck.model.language.tracing import trace
 
 READ = [
     ("no-split-brain", "v1", {}),

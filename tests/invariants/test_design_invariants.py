@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import fitting, library_invariants, load_model_class, needed
-from invariants import consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence
-from model.language import Model, UnknownName, action
-from model.language.expressions import Leaf, topological
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import fitting, library_invariants, load_model_class, needed
+from isrcheck.invariants import consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence
+from isrcheck.model.language import Model, UnknownName, action
+from isrcheck.model.language.expressions import Leaf, topological
+from isrcheck.model.language.tracing import trace
 
 ROOT = Path(__file__).parents[2]
 V3: type[Model] = load_model_class("v3").cls
@@ -219,7 +219,7 @@ def test_a_mistake_breaks(name: str) -> None:
 
 
 def broken(model: str | type[Model], name: str, **settings: Any) -> bool:
-    limits = Limits(seconds=60, memory=4 << 30)
+    limits = Limits(memory=4 << 30)
     result = check(model, {**SMALL, **settings}, invariants=[name], limits=limits)
     assert result.verdict in ("holds", "violated")
     return result.verdict == "violated"

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Limits
-from checker.library import library_invariants, load_model_class
-from invariants import state_changes
-from model.language import Model, UnknownName
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import library_invariants, load_model_class
+from isrcheck.invariants import state_changes
+from isrcheck.model.language import Model, UnknownName
 from tests.designs.replaying import Story
 
 ROOT = Path(__file__).parents[2]
 V2: type[Model] = load_model_class("v2").cls
 OURS = {name for name, f in library_invariants().items() if f.__module__ == state_changes.__name__}
-LIMITS = Limits(seconds=60, memory=4 << 30)
+LIMITS = Limits(memory=4 << 30)
 
 
 def verdicts() -> dict[str, set[str]]:

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from checker import check
-from checker.cli import main
-from checker.engines.local import NativeLevels, checkpoint, search
-from checker.engines.local.store import Store
-from checker.exploration import Exploration, Keeping, Limits, Progress
-from checker.kernel.compile import Kernel
-from checker.results import CheckpointRefused, LimitTooSmall
-from model.language.expressions import TRUE, and_, eq, leaf, lt, not_
-from model.language.system import TransitionSystem
+from isrcheck import check
+from isrcheck.checker.cli import main
+from isrcheck.checker.engines.local import NativeLevels, checkpoint, search
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.exploration import Exploration, Keeping, Limits, Progress
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.results import CheckpointRefused, LimitTooSmall
+from isrcheck.model.language.expressions import TRUE, and_, eq, leaf, lt, not_
+from isrcheck.model.language.system import TransitionSystem
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 
 ALWAYS = 1e-9

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.kernel.compile import Kernel
-from checker.kernel.hashing import owner_hash
-from checker.kernel.layout import Layout
-from checker.kernel.llvm import ACTIONS
-from model.language import expressions as e
-from model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
-from model.language.system import TransitionSystem
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.hashing import owner_hash
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.llvm import ACTIONS
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
+from isrcheck.model.language.system import TransitionSystem
 from tests.kernel.toys import explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 KINDS: list[tuple[Kind, int, int]] = [

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import pytest
 
-from checker import check
-from checker.engines.local.checkpoint import MANIFEST
+from isrcheck import check
+from isrcheck.checker.engines.local.checkpoint import MANIFEST
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 OF_A_RUN = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store", "omission_probability")
@@ -39,7 +39,7 @@ class Searches:
     def __init__(self, bounds: str, folder: Path, *options: str) -> None:
         self.levels, self.report = folder / "levels", folder / "report.json"
         words = [word for name, value in settings(bounds).items() for word in ("-s", f"{name}={value}")]
-        self.command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *words, *options]
+        self.command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *words, *options]
         self.command += ["--quiet", "--json", str(self.report), "--checkpoint-every", "1e-9"]
 
     def begin(self, workers: int) -> subprocess.Popen[bytes]:

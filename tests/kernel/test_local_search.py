@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.engines.local import NativeLevels, loops, search
-from checker.engines.local.search import Search, minimum_memory
-from checker.engines.local.store import GROWTH, OutOfMemory, Store
-from checker.exploration import Edges, Exploration, Limits, Progress
-from checker.kernel.compile import Kernel
-from checker.results import LimitTooSmall
-from model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.local import NativeLevels, loops, search
+from isrcheck.checker.engines.local.search import Search, minimum_memory
+from isrcheck.checker.engines.local.store import GROWTH, OutOfMemory, Store
+from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.results import LimitTooSmall
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
+from isrcheck.model.language.system import TransitionSystem
 from tests.kernel.toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 

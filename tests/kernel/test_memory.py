@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
-from checker import checking, memory
-from checker.checking import check
-from checker.engines.local.checkpoint import MANIFEST
+from isrcheck.checker import checking, memory
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.local.checkpoint import MANIFEST
 
 MIB = 1 << 20
 
@@ -93,7 +93,7 @@ Limiting = Callable[[], None] | None
 
 def isrcheck(bounds: str, *words: object, limiting: Limiting = None) -> subprocess.CompletedProcess[str]:
     chosen = [x for name, value in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", f"{name}={value}")]
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", *chosen, "--quiet", *map(str, words)]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *chosen, "--quiet", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, preexec_fn=limiting, timeout=300, check=False)
 
 

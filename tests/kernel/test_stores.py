@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 
-from checker import check
-from checker.cli import main
-from checker.engines.local import NativeLevels, loops, search
-from checker.engines.local.search import Search, omission_probability
-from checker.engines.local.store import OutOfMemory, Store
-from checker.exploration import Exploration, Limits, Storing
-from checker.kernel.compile import Kernel
-from model.language.system import TransitionSystem
+from isrcheck import check
+from isrcheck.checker.cli import main
+from isrcheck.checker.engines.local import NativeLevels, loops, search
+from isrcheck.checker.engines.local.search import Search, omission_probability
+from isrcheck.checker.engines.local.store import OutOfMemory, Store
+from isrcheck.checker.exploration import Exploration, Limits, Storing
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

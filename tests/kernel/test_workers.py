@@ -14,14 +14,14 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 
-from checker import check
-from checker.cli import main
-from checker.engines.local import NativeLevels, search
-from checker.engines.local.search import Search, minimum_memory
-from checker.engines.local.store import Store
-from checker.exploration import Exploration, Limits, Progress
-from checker.kernel.compile import Kernel
-from model.language.system import TransitionSystem
+from isrcheck import check
+from isrcheck.checker.cli import main
+from isrcheck.checker.engines.local import NativeLevels, search
+from isrcheck.checker.engines.local.search import Search, minimum_memory
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.exploration import Exploration, Limits, Progress
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
@@ -94,7 +94,7 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
     start, done = threading.Barrier(8), []
 
     def insert() -> None:
-        from checker.engines.local import loops
+        from isrcheck.checker.engines.local import loops
 
         slots = np.empty(len(rows), dtype=np.uint64)
         start.wait()

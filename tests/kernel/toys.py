@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model.language.domains import Number
-from model.language.expressions import (
+from isrcheck.model.language.domains import Number
+from isrcheck.model.language.expressions import (
     FALSE,
     TRUE,
     Expression,
@@ -27,7 +27,7 @@ from model.language.expressions import (
     size,
     union,
 )
-from model.language.system import Label, Predicate, Transition, TransitionSystem, Variable
+from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable
 
 
 def number(value: int) -> Expression:

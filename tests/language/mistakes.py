@@ -5,11 +5,11 @@ from __future__ import annotations
 import linecache
 from typing import Any, Final
 
-import model.language as language
-from checker.engines import reference
-from checker.engines.interpreter import Interpreter
-from model.language import Model, ModelError
-from model.language.tracing import trace
+import isrcheck.model.language as language
+from isrcheck.checker.engines import reference
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.model.language import Model, ModelError
+from isrcheck.model.language.tracing import trace
 
 FILE: Final = "mistake.py"
 MODEL: Final = '''\

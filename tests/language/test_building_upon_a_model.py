@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from model.language import Model, ModelError, UnknownName, action, flag, setting
+from isrcheck.model.language import Model, ModelError, UnknownName, action, flag, setting
 
 
 class Lagging(Model):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from model.language.domains import (
+from isrcheck.model.language.domains import (
     Domain,
     broker,
     enum,
@@ -158,7 +158,7 @@ def test_json_data_of_another_kind_is_refused(domain: Domain, data: Any) -> None
 
 
 def test_a_set_of_messages_over_a_large_domain_is_refused() -> None:
-    from model.language import ModelError
+    from isrcheck.model.language import ModelError
 
     with pytest.raises(ModelError) as caught:
         _ = messages(number(0, 5000)).first

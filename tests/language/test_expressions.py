@@ -11,8 +11,8 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from model.language import expressions as e
-from model.language.expressions import Expression, Kind, Leaf
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import Expression, Kind, Leaf
 from tests.agreement.profiles import examples
 
 LEAVES = tuple(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from model.language import Model, ModelError, UnknownName, number, setting
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.model.language import Model, ModelError, UnknownName, number, setting
+from isrcheck.model.language.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"

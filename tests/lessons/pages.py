@@ -13,13 +13,13 @@ from typing import Final
 
 from click.testing import CliRunner
 
-from checker.cli import main
-from checker.cli.replay import replayed_file
-from checker.reports.story import log_lines, story_text
-from checker.reports.values import label_text
-from checker.results import Trace
-from checker.scenarios.derived import ITF, TEXT
-from checker.traces.narration import Story
+from isrcheck.checker.cli import main
+from isrcheck.checker.cli.replay import replayed_file
+from isrcheck.checker.reports.story import log_lines, story_text
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import Trace
+from isrcheck.checker.scenarios.derived import ITF, TEXT
+from isrcheck.checker.traces.narration import Story
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
 LESSONS: Final = SCENARIOS / "lessons"

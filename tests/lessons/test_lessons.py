@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.scenarios.collection import folders
-from checker.scenarios.derived import TEXT
+from isrcheck.checker.scenarios.collection import folders
+from isrcheck.checker.scenarios.derived import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
 
 NAMES = [page.name for page in pages()]

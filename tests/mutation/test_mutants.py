@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.engines.interpreter import Interpreter
-from checker.exploration import Limits
-from checker.mutation.mutants import mutated
-from checker.mutation.running import Mutation, Question, Verdict, mutation
-from model.language.concrete import initial_states
-from model.language.model import Model
-from model.published.kip_101 import Kip101
-from model.published.kip_320 import Kip320
+from isrcheck import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.mutation.running import Mutation, Question, Verdict, mutation
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.model import Model
+from isrcheck.model.published.kip_101 import Kip101
+from isrcheck.model.published.kip_320 import Kip320
 from tests.mutation.turnstile import Turnstile
 
 TURNSTILE = str(Path(__file__).parent / "turnstile.py")
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
-LIMITS = Limits(seconds=60, memory=3 << 30)
+LIMITS = Limits(memory=3 << 30)
 
 
 @cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, flag, implies, invariant, number
+from isrcheck.model.language import Model, action, flag, implies, invariant, number
 
 
 class Turnstile(Model):

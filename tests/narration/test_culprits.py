@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from checker.checking import check
-from checker.engines.interpreter import Interpreter
-from checker.exploration import Limits
-from checker.library import load_model_class
-from checker.results import Finding
-from checker.scenarios.collection import one
-from checker.traces import canonical
-from model.language import EvaluationError
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Finding
+from isrcheck.checker.scenarios.collection import one
+from isrcheck.checker.traces import canonical
+from isrcheck.model.language import EvaluationError
 from tests.agreement.profiles import examples
 from tests.agreement.test_canonical_trace import Graph, graphs, paths
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"
-LIMITS = Limits(seconds=60, memory=3 << 30)
+LIMITS = Limits(memory=3 << 30)
 
 
 def avoidable(interpreter: Interpreter, state: Any, invariant: str, without: int, length: int) -> bool:

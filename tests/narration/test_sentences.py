@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from checker.engines.interpreter import Interpreter
-from checker.library import load_model_class, model_names
-from checker.results import Step, Trace
-from checker.scenarios.scenario import read as read_scenario
-from checker.traces import files
-from checker.traces.narration import Sentence, narrate, story
-from checker.traces.replay import replay
-from model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
-from model.language.concrete import initial_states
-from model.language.domains import Broker, BrokerSet, Domain, Per, Record, Sequence_
-from model.language.telling import SeenState
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.scenarios.scenario import read as read_scenario
+from isrcheck.checker.traces import files
+from isrcheck.checker.traces.narration import Sentence, narrate, story
+from isrcheck.checker.traces.replay import replay
+from isrcheck.model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Per, Record, Sequence_
+from isrcheck.model.language.telling import SeenState
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"
 ARROW = re.compile(r"(\{[^{}]*\}|[\w.-]+) -> (\{[^{}]*\}|[\w.-]+)")

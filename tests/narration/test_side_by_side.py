@@ -6,13 +6,13 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from checker.engines.local.search import search
-from checker.exploration import Limits
-from checker.exploration import Path as Way
-from checker.library import load_model_class
-from checker.traces.canonical import to_violation
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exploration import Path as Way
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.traces.canonical import to_violation
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 
 DOCS = Path(__file__).parents[2] / "docs" / "narration.md"
 SETTINGS = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
@@ -22,7 +22,7 @@ def ways() -> tuple[TransitionSystem, Way, Way]:
     """The shortest trace with the least labels, and the canonical one: where all actors are alike no change counts."""
     loaded = load_model_class("kip-279")
     system = trace(loaded.cls(**SETTINGS), loaded.chosen(("strong-isr",)))
-    limits = Limits(seconds=60, memory=3 << 30)
+    limits = Limits(memory=3 << 30)
     found, levels = search(system, keep_going=False, deadlock=False, limits=limits, report=None)
     length, actors = found.violated["strong-isr"], [t.actor for t in system.transitions]
     least = to_violation(levels, length, "strong-isr", ["anybody"] * len(actors))

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import checker
-from checker.library import load_model_class
-from checker.reports.story import log_lines
-from checker.traces.logs import DrawnLog, DrawnRecord, logs
-from model.language.concrete import initial_states
+import isrcheck.checker
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.reports.story import log_lines
+from isrcheck.checker.traces.logs import DrawnLog, DrawnRecord, logs
+from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
-SCHEMA = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 TRACE = ROOT / "truncate-to-hw" / "trace.itf.json"
 
 STORY = """\

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.scenarios.derived import summary
-from checker.scenarios.scenario import Scenario, read
+from isrcheck import check
+from isrcheck.checker.scenarios.derived import summary
+from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import Outcome, run
 from tests.options.covering import Row, covering, pairs_of
 
@@ -42,7 +42,7 @@ FACTORS = {
     "--quiet": ("no", "yes"),
 }
 """What may stand on a command line, and how. `no` is without it."""
-VALUES = {"--max-states": "1000000", "--max-memory": "256MiB", "--max-seconds": "600"}
+VALUES = {"--max-states": "1000000", "--max-memory": "256MiB", "--max-seconds": "86400"}
 FILES = ("--itf", "--html", "--mermaid", "--junit", "--sarif")
 SYMMETRIC = (
     "kip-101",

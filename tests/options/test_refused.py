@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.exploration import Keeping, Limits, Storing
-from model.language import UnknownName
+from isrcheck import check
+from isrcheck.checker.exploration import Keeping, Limits, Storing
+from isrcheck.model.language import UnknownName
 from tests.cli.running import run
 
 FIXED = ("v3", "-s", "replicas=2", "-s", "max_records=1")

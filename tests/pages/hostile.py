@@ -5,7 +5,7 @@ from __future__ import annotations
 MARKUP = "</script><script>window.hacked=1</script><img/src=x/onerror=window.hacked=1>&amp;"
 VALUE = MARKUP + "\u2028<!--<script>"
 HOSTILE = f'''\
-from model.language import Model, action, enum, invariant, setting
+from isrcheck.model.language import Model, action, enum, invariant, setting
 
 VALUE = {VALUE!r}
 

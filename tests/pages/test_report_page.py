@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.library import load_model_class
-from checker.pages.report import report_page
-from checker.reports.values import data_text, label_text
-from checker.results import Result, Trace
+from isrcheck import check
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.pages.report import report_page
+from isrcheck.checker.reports.values import data_text, label_text
+from isrcheck.checker.results import Result, Trace
 from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP, VALUE

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.exploration import Limits
-from checker.library import LoadedModel, fitting
-from checker.proofs.lemmas import Attempt, by_lemmas
-from checker.proofs.results import ProofResult
-from model.language.model import Model
-from model.language.proofs import Proof
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel, fitting
+from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.proofs import Proof
 
-LIMITS = Limits(seconds=120, memory=4 << 30)
+LIMITS = Limits(memory=4 << 30)
 
 
 def bounds(text: str) -> dict[str, int]:

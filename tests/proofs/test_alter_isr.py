@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from model.designs.alter_isr import AlterIsr
-from model.designs.alter_isr_proof import AlterIsrProof
+from isrcheck.model.designs.alter_isr import AlterIsr
+from isrcheck.model.designs.alter_isr_proof import AlterIsrProof
 from tests.proofs.asking import attempt, pairs
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from checker.proofs.history import differences, with_history
-from model.language import ModelError, UnknownName, number
-from model.language.expressions import TRUE
-from model.language.proofs import Proof, lemma, records
-from model.language.tracing import trace
+from isrcheck.checker.proofs.history import differences, with_history
+from isrcheck.model.language import ModelError, UnknownName, number
+from isrcheck.model.language.expressions import TRUE
+from isrcheck.model.language.proofs import Proof, lemma, records
+from isrcheck.model.language.tracing import trace
 from tests.proofs.asking import attempt, pairs
 from tests.proofs.toys import Hill, HillProof, Ring, SoundHillProof
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker import check
-from checker.exploration import Limits
-from checker.proofs.induction import induction
+from isrcheck import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.proofs.induction import induction
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from checker import check
-from model.language.model import Model
-from model.published.kip_279 import Kip279
-from model.published.kip_320 import Kip320
-from model.published.kip_320_proof import Kip320Proof
-from model.published.kip_320_without import (
+from isrcheck import check
+from isrcheck.model.language.model import Model
+from isrcheck.model.published.kip_279 import Kip279
+from isrcheck.model.published.kip_320 import Kip320
+from isrcheck.model.published.kip_320_proof import Kip320Proof
+from isrcheck.model.published.kip_320_without import (
     CommitWithoutFencing,
     ExpansionBeforeOwnEpoch,
     FetchWithoutFencing,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import checker
-from checker.proofs import certificates
-from checker.proofs.certificates import Question, written
+import isrcheck.checker
+from isrcheck.checker.proofs import certificates
+from isrcheck.checker.proofs.certificates import Question, written
 from tests.cli.running import Outcome, run
 
 HERE = Path(__file__).parent
@@ -25,7 +25,7 @@ SMALL = ["-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1", "-s", "m
 def read(path: Path) -> Any:
     """The JSON of a file, which the schema must allow."""
     data = json.loads(path.read_text())
-    schema = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+    schema = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
     Draft202012Validator(schema).validate(data)
     return data
 
@@ -102,7 +102,7 @@ def test_a_mistake_is_in_the_json(tmp_path: Path) -> None:
 def test_a_lemma_with_a_mistake_ends_in_its_line(tmp_path: Path) -> None:
     proof = tmp_path / "mine_proof.py"
     proof.write_text(
-        "from model.language.proofs import Proof, lemma\n\n\nclass Mine(Proof):\n    @lemma()\n"
+        "from isrcheck.model.language.proofs import Proof, lemma\n\n\nclass Mine(Proof):\n    @lemma()\n"
         '    def one(self, s):\n        """Mistaken."""\n        return s.heigth == 0\n'
     )
     done = run("prove", f"{TOYS}:Hill", "--proof", proof)

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 import z3
 
-from checker.engines.interpreter import Interpreter
-from checker.engines.symbolic.solving import Watch
-from checker.proofs.history import with_history
-from checker.proofs.statements import predicate
-from checker.proofs.tie import Tie
-from checker.proofs.unbounded.form import Unbounded
-from checker.proofs.unbounded.relation import without_bounds
-from model.language import EvaluationError, implies
-from model.language.concrete import initial_states
-from model.language.proofs import Proof, lemma
-from model.language.proofs import without_bounds as replaces
-from model.language.tracing import trace
-from model.published.kip_320 import Kip320
-from model.published.kip_320_proof import Kip320Proof, any_offset
-from model.published.kip_320_without import CommitWithoutFencing, TruncationWithoutFencing
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.proofs.history import with_history
+from isrcheck.checker.proofs.statements import predicate
+from isrcheck.checker.proofs.tie import Tie
+from isrcheck.checker.proofs.unbounded.form import Unbounded
+from isrcheck.checker.proofs.unbounded.relation import without_bounds
+from isrcheck.model.language import EvaluationError, implies
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.proofs import Proof, lemma
+from isrcheck.model.language.proofs import without_bounds as replaces
+from isrcheck.model.language.tracing import trace
+from isrcheck.model.published.kip_320 import Kip320
+from isrcheck.model.published.kip_320_proof import Kip320Proof, any_offset
+from isrcheck.model.published.kip_320_without import CommitWithoutFencing, TruncationWithoutFencing
 from tests.proofs.asking import LIMITS, bounds
 
 

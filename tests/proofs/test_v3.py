@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from model.designs.v3 import ControllerDesign
-from model.designs.v3_proof import V3Proof
+from isrcheck.model.designs.v3 import ControllerDesign
+from isrcheck.model.designs.v3_proof import V3Proof
 from tests.proofs.asking import attempt, pairs
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, enum, implies, invariant, maximum, number, setting
-from model.language.proofs import Proof, candidate, lemma, records, target
+from isrcheck.model.language import Model, action, enum, implies, invariant, maximum, number, setting
+from isrcheck.model.language.proofs import Proof, candidate, lemma, records, target
 
 
 class Ring(Model):

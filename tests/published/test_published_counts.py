@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from checker import check
+from isrcheck import check
 
 KAFKA = """
 truncate-to-hw     2/2/1/1     353 12  9 10

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.scenarios.scenario import KEYS, read
+from isrcheck.checker.scenarios.scenario import KEYS, read
 from tests.cli.running import run
 from tests.scenarios.writing import HOLDS, VIOLATED, scenario
 
@@ -97,7 +97,7 @@ def test_the_list_loads_no_engine() -> None:
     heavy = "numba", "llvmlite", "numpy", "rich"
     code = f"""
 import sys
-from checker.cli import main
+from isrcheck.checker.cli import main
 try:
     main(["scenarios"])
 except SystemExit:
@@ -116,6 +116,32 @@ def test_a_name_is_looked_up_in_the_default_folder_first(many: Path, monkeypatch
     assert run("check", "--scenario", "many", "--quiet").out.splitlines()[2] == "  Far too many presses"
     assert run("check", "--scenario", "./many", "--quiet").out.splitlines()[2] == "  Too many presses"
     assert run("regress", "--update").out.splitlines()[-2] == "  rewritten: expected.json, trace.itf.json, trace.txt"
+
+
+def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(many.parent)
+    shipped = {path.parent.name for path in ROOT.glob("counterexamples/*/scenario.toml")}
+    assert {each["name"] for each in json.loads(run("scenarios", "--json").out)} == shipped
+    assert run("check", "--scenario", "truncate-to-hw", "--quiet").code == 12
+    refused = run("regress", "--update")
+    assert (refused.code, refused.err.splitlines()[-1]) == (
+        2,
+        "Error: --update rewrites scenarios, and those that come with isrcheck are not yours; name a folder",
+    )
+    # A project's own come first, be they in its folder or at a path; the shipped ones can still be asked for.
+    scenario(many.parent / "truncate-to-hw", VIOLATED)
+    assert run("check", "--scenario", "truncate-to-hw", "--quiet").out.startswith("VIOLATED  lamp: ")
+    scenario(many.parent / "counterexamples" / "many", VIOLATED)
+    assert [each["name"] for each in json.loads(run("scenarios", "--json").out)] == ["many"]
+    assert {each["name"] for each in json.loads(run("scenarios", "--shipped", "--json").out)} == shipped
+    assert run("regress", "--shipped", "--update").code == 2
+    both = run("scenarios", "--shipped", "many")
+    assert (both.code, both.err.splitlines()[-1]) == (
+        2,
+        "Error: --shipped says itself which scenarios; take PATH or it away",
+    )
 
 
 def test_the_page_on_scenarios_has_every_key_and_a_real_example(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from checker.scenarios.derived import Derived, as_text
-from checker.scenarios.drift import drift
+from isrcheck.checker.scenarios.derived import Derived, as_text
+from isrcheck.checker.scenarios.drift import drift
 from tests.cli.running import run
 from tests.scenarios.writing import HOLDS, MODEL, VIOLATED, pair, scenario
 

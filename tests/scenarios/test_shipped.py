@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.scenarios.derived import GENERATED, derive
-from checker.scenarios.expectation import unmet, unpaired
-from checker.scenarios.scenario import Scenario, read
+from isrcheck.checker.scenarios.derived import GENERATED, derive
+from isrcheck.checker.scenarios.expectation import unmet, unpaired
+from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2] / "counterexamples"

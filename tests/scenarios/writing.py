@@ -7,7 +7,7 @@ from pathlib import Path
 MODEL = '''\
 """A lamp that two brokers switch."""
 
-from model.language import Model, action, broker, flag, goal, invariant, number, setting
+from isrcheck.model.language import Model, action, broker, flag, goal, invariant, number, setting
 
 
 class Lamp(Model):

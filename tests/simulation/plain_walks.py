@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from model.language.expressions import evaluate
-from model.language.system import Predicate, TransitionSystem
+from isrcheck.model.language.expressions import evaluate
+from isrcheck.model.language.system import Predicate, TransitionSystem
 from tests.kernel.toys import successors
 
 State = tuple[int, ...]

@@ -9,28 +9,28 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import checker
-import checker.simulating
-from checker.checking import check
-from checker.engines.simulation.search import Sampled, search
-from checker.engines.simulation.shortening import shortened
-from checker.exploration import Limits
-from checker.exploration import Path as Steps
-from checker.library import load_model_class
-from checker.results import Result
-from checker.scenarios.collection import one
-from checker.simulating import simulate
-from model.language import UnknownName
-from model.language.tracing import trace
+import isrcheck.checker
+import isrcheck.checker.simulating
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.simulation.search import Sampled, search
+from isrcheck.checker.engines.simulation.shortening import shortened
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exploration import Path as Steps
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Result
+from isrcheck.checker.scenarios.collection import one
+from isrcheck.checker.simulating import simulate
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.tracing import trace
 from tests.cli.running import counter, mistaken, run
 
-SCHEMA = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 ROOT = Path(__file__).parent.parent.parent
 NOTHING_NEARBY = Limits(states=1, memory=1 << 28)
 CHANGING = ("seconds", "peak_rss_bytes", "workers")
 
 ADDER = '''\
-from model.language import Model, action, constraint, invariant, number, setting
+from isrcheck.model.language import Model, action, constraint, invariant, number, setting
 
 
 class Adder(Model):
@@ -108,7 +108,7 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
     for violated in lengths:
         assert lengths[violated] >= scenario.lengths[violated]
         assert violated not in proved or lengths[violated] == scenario.lengths[violated]
-    monkeypatch.setattr(checker.simulating, "NEARBY", NOTHING_NEARBY)
+    monkeypatch.setattr(isrcheck.checker.simulating, "NEARBY", NOTHING_NEARBY)
     alone = simulate(scenario.specification(), scenario.settings, **asked)  # type: ignore[arg-type]
     for violated, finding in alone.findings.items():
         if finding.trace is not None:

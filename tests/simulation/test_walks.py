@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, reject
 
-from checker.engines.simulation import loops
-from checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
-from checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
-from checker.engines.simulation.summary import summary
-from checker.engines.simulation.walks import CHUNK
-from model.language.expressions import FALSE, TRUE, add, and_, eq, le, leaf, not_
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.simulation import loops
+from isrcheck.checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
+from isrcheck.checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
+from isrcheck.checker.engines.simulation.summary import summary
+from isrcheck.checker.engines.simulation.walks import CHUNK
+from isrcheck.model.language.expressions import FALSE, TRUE, add, and_, eq, le, leaf, not_
+from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

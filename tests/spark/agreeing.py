@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from checker import check
-from checker.engines.local.search import search
-from checker.engines.spark import files
-from checker.engines.spark.cluster import Cluster
-from checker.exploration import Limits
-from checker.kernel.compile import Kernel
-from checker.library import load_model_class
-from checker.results import Result
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.engines.spark import files
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Result
+from isrcheck.model.language.tracing import trace
 from tests.agreement.test_engines_agree import essence
 
-LIMITS = Limits(seconds=120, memory=3 << 30)
+LIMITS = Limits(memory=3 << 30)
 
 
 def essence_on_spark(result: Result) -> dict[str, Any]:

@@ -20,8 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def session() -> Iterator[Any]:
     """A session of two cores, as this project makes it."""
-    from checker.engines.spark.cluster import Cluster
-    from checker.engines.spark.session import Spark
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.session import Spark
 
     spark = Spark(Cluster(master=os.environ.get(MASTER, "local[2]")))
     yield spark.session

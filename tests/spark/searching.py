@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from checker.datasets.dataset import Dataset
-from checker.datasets.header import header_of
-from checker.engines.spark import kernels, steps, tasks
-from checker.engines.spark.cluster import Cluster
-from checker.engines.spark.levels import StoredLevels
-from checker.engines.spark.search import Search
-from checker.exploration import Exploration, Limits
-from checker.kernel.compile import Kernel
-from model.language.system import TransitionSystem
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.header import header_of
+from isrcheck.checker.engines.spark import kernels, steps, tasks
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.engines.spark.levels import StoredLevels
+from isrcheck.checker.engines.spark.search import Search
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
 
 
 class StandIn:
@@ -77,7 +77,7 @@ def explored(
     threshold: int = 0,
     keep_going: bool = False,
     deadlock: bool = False,
-    limits: Limits = Limits(seconds=60),
+    limits: Limits = Limits(),
     resume: bool = False,
     transitions: bool = False,
     group: int = 0,

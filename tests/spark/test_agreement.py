@@ -11,14 +11,14 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from checker.engines.interpreter import Interpreter
-from checker.engines.local.search import search
-from checker.engines.spark import levels as stored
-from checker.engines.spark import rows, tasks
-from checker.exploration import Exploration, Limits
-from checker.judging import Judge
-from checker.traces.canonical import CanonicalPaths
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.engines.spark import levels as stored
+from isrcheck.checker.engines.spark import rows, tasks
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import STATES, Answer, answer, by_reference, traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

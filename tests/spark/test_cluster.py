@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from checker import check
-from checker.datasets.dataset import manifest_name
+from isrcheck import check
+from isrcheck.checker.datasets.dataset import manifest_name
 from tests.spark import conftest
 from tests.spark.test_resume import assert_same_json
 
@@ -40,9 +40,9 @@ def executors(driver: int) -> list[int]:
 def on_cluster(folder: Path, kill_after: int) -> tuple[dict[str, Any], int]:
     """The report of a check on executors, and how many of these were killed in the middle of a level."""
     dataset, report, kills = folder / "dataset", folder / "report.json", 0
-    environment = {n: x for n, x in os.environ.items() if n != "PYTHONPATH"} | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     program = str(Path(__file__).parent / "on_cluster.py")
-    command = [sys.executable, program, str(ROOT), MASTER, str(dataset), str(report), json.dumps(SETTINGS)]
+    command = [sys.executable, program, MASTER, str(dataset), str(report), json.dumps(SETTINGS)]
     with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE) as process:
         while process.poll() is None:
             if not kills and (dataset / manifest_name(kill_after)).exists():
@@ -68,9 +68,9 @@ def test_executors_with_nothing_of_this_project_one_of_which_is_killed(tmp_path:
 
 
 def test_a_master_that_cannot_be_reached(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-101", "--engine", "spark", "--spark-threshold", "0"]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-101", "--engine", "spark", "--spark-threshold", "0"]
     where = ["--master", "spark://127.0.0.1:1", "--checkpoint", str(tmp_path / "x"), "--quiet"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     said = subprocess.run([*command, *where], env=environment, capture_output=True, text=True)
     assert (said.returncode, said.stderr.count("\n")) == (153, 1)
     assert "Spark does not start: the master cannot be reached, or does not take the application" in said.stderr

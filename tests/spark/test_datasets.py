@@ -13,18 +13,18 @@ from xml.etree import ElementTree
 import pyarrow.parquet as pq
 import pytest
 
-from checker import check
-from checker.datasets import summary
-from checker.datasets.common import common
-from checker.datasets.dataset import Dataset
-from checker.datasets.origin import Origin, origin_of
-from checker.datasets.plots import Panel, svg
-from checker.datasets.refusals import DatasetRefused
-from checker.engines import reference
-from checker.engines.spark import analysis
-from checker.engines.spark.cluster import Cluster
-from checker.engines.spark.session import Spark
-from checker.exploration import Limits
+from isrcheck import check
+from isrcheck.checker.datasets import summary
+from isrcheck.checker.datasets.common import common
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.origin import Origin, origin_of
+from isrcheck.checker.datasets.plots import Panel, svg
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.engines import reference
+from isrcheck.checker.engines.spark import analysis
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.engines.spark.session import Spark
+from isrcheck.checker.exploration import Limits
 from tests.cli.running import run
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session")]
@@ -49,7 +49,7 @@ def explored(folder: Path, name: str, settings: dict[str, Any], **how: Any) -> E
     check(name, settings, engine="spark", cluster=Cluster(checkpoint=str(folder), **how))
     dataset = Dataset.open(str(folder))
     origin = origin_of(dataset, None)
-    _, levels = reference.search(origin.interpreter, limits=Limits(seconds=60))
+    _, levels = reference.search(origin.interpreter, limits=Limits())
     return Explored(dataset, origin, levels.levels)
 
 
@@ -268,7 +268,7 @@ models = ["kip-321"]
 """
 HARMFUL = '''\
 import os, signal
-from model.language import Model, action, flag, setting
+from isrcheck.model.language import Model, action, flag, setting
 
 class Harmful(Model):
     """Does what a cell of a sweep should not do."""

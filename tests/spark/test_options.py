@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.datasets.refusals import DatasetRefused, MissingTool
-from checker.datasets.storage import Storage
-from checker.engines.spark import requirements
-from checker.engines.spark.cluster import Cluster
-from checker.engines.spark.interruptions import deferred, raise_if_asked
+from isrcheck import check
+from isrcheck.checker.datasets.refusals import DatasetRefused, MissingTool
+from isrcheck.checker.datasets.storage import Storage
+from isrcheck.checker.engines.spark import requirements
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.engines.spark.interruptions import deferred, raise_if_asked
 from tests.cli.running import counter, run
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -15,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.datasets.dataset import Dataset, manifest_name
-from checker.datasets.refusals import DatasetRefused
-from checker.datasets.storage import Storage
-from checker.engines.spark import files
-from checker.engines.spark.cluster import Cluster
-from checker.exploration import Exploration
-from checker.kernel.compile import Kernel
-from checker.results import Result
+from isrcheck import check
+from isrcheck.checker.datasets.dataset import Dataset, manifest_name
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.datasets.storage import Storage
+from isrcheck.checker.engines.spark import files
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.exploration import Exploration
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.results import Result
 from tests.agreement.test_engines_agree import essence
 from tests.kernel.test_local_search import below
 from tests.spark.searching import StandIn, explored
@@ -130,18 +129,17 @@ def assert_same_json(found: dict[str, Any], wanted: Result) -> None:
     assert {name: found[name] for name in names} == json.loads(json.dumps(mine))
 
 
-COMMAND = [sys.executable, "-m", "checker.cli", "check", "kip-101", "-s", "replicas=2", "--engine", "spark", "--quiet"]
+COMMAND = [sys.executable, "-m", "isrcheck", "check", "kip-101", "-s", "replicas=2", "--engine", "spark", "--quiet"]
 
 
 @pytest.mark.needs("java")
 def test_the_command_survives_kill_9(tmp_path: Path) -> None:
     wanted = check("kip-101", {"replicas": 2}, keep_going=True)
     folder, report, chance, kills = tmp_path / "dataset", tmp_path / "report.json", random.Random(1), 0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     while not report.exists():
         how = ["--resume" if (folder / "dataset.json").exists() else "--checkpoint", str(folder)]
         command = [*COMMAND, "--continue", *how, "--json", str(report)]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             level = manifest_name(len(list(folder.glob("manifests/*.json"))) + chance.randint(1, 9))
             while process.poll() is None and kills < 4 and not (folder / level).exists():
                 time.sleep(0.002)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.engines.spark import files, rows
-from checker.kernel.hashing import owner_hash
+from isrcheck.checker.engines.spark import files, rows
+from isrcheck.checker.kernel.hashing import owner_hash
 from tests.agreement.profiles import examples
 
 States = list[tuple[int, int]]

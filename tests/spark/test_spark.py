@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.datasets.dataset import manifest_name
-from checker.engines.spark import levels as stored
-from checker.engines.spark.cluster import Cluster
-from checker.exploration import Limits
-from checker.scenarios.derived import files_of
-from checker.scenarios.scenario import Scenario, read
+from isrcheck import check
+from isrcheck.checker.datasets.dataset import manifest_name
+from isrcheck.checker.engines.spark import levels as stored
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.scenarios.derived import files_of
+from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
 from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter
 from tests.published.test_published_counts import INVARIANTS, settings_of
@@ -127,10 +126,9 @@ def test_seconds_run_out_while_spark_works(session: Any) -> None:
 @pytest.mark.exhaustive
 def test_an_interruption_keeps_the_whole_levels(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "checker.cli", "check", "kip-320", "--engine", "spark", "--spark-threshold", "0"]
+    command = [sys.executable, "-m", "isrcheck", "check", "kip-320", "--engine", "spark", "--spark-threshold", "0"]
     options = ["--master", "local[1]", "--checkpoint", str(tmp_path / "x"), "--json", str(report), "--quiet"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([*command, *options], env=environment, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as process:
         while not (tmp_path / "x" / manifest_name(5)).exists():
             assert process.poll() is None
             time.sleep(0.01)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import z3
 
-from checker import check
-from checker.cli.progress import counts
-from checker.engines.symbolic import paths, solving
-from checker.engines.symbolic.search import search
-from checker.exploration import Limits, Progress
-from checker.library import load_model_class
-from model.language import UnknownName
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.cli.progress import counts
+from isrcheck.checker.engines.symbolic import paths, solving
+from isrcheck.checker.engines.symbolic.search import search
+from isrcheck.checker.exploration import Limits, Progress
+from isrcheck.checker.library import load_model_class
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.tracing import trace
 from tests.cli.running import Outcome, counter, mistaken, run
 from tests.cli.test_exit_codes import valid
 from tests.cli.test_process import ISRCHECK, ROOT
@@ -230,7 +230,7 @@ def test_an_interrupt_ends_a_search_and_what_was_refuted_is_reported(tmp_path: P
     while "no violation before" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err
     data = json.loads(path.read_text())

@@ -12,18 +12,18 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from checker.engines.symbolic import reductions, symmetry, terms, unrolling
-from checker.engines.symbolic.search import search
-from checker.engines.symbolic.solving import Watch
-from checker.engines.symbolic.terms import Terms
-from checker.exploration import Limits
-from checker.library import load_model_class
-from checker.symmetry.exchanges import Exchange
-from checker.symmetry.interchangeable import Symmetry
-from model.language import Model, action, constraint, number, when
-from model.language import expressions as e
-from model.language.system import Predicate, TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.engines.symbolic import reductions, symmetry, terms, unrolling
+from isrcheck.checker.engines.symbolic.search import search
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.engines.symbolic.terms import Terms
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.symmetry.exchanges import Exchange
+from isrcheck.checker.symmetry.interchangeable import Symmetry
+from isrcheck.model.language import Model, action, constraint, number, when
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.system import Predicate, TransitionSystem
+from isrcheck.model.language.tracing import trace
 from tests.agreement import evaluated
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
@@ -119,9 +119,7 @@ def assert_met_at_its_level(system: TransitionSystem, pick: Callable[[list[State
     wanted = {f"level-{k + 1}": orbit(system, pick(level), classes) for k, level in enumerate(levels)}
     never = tuple(Predicate(name, "", is_none_of(system, states), e.FALSE) for name, states in wanted.items())
     asked = replace(system, invariants=never)
-    answer, paths = search(
-        asked, keep_going=True, deadlock=False, limits=Limits(depth=len(levels), seconds=60), report=None
-    )
+    answer, paths = search(asked, keep_going=True, deadlock=False, limits=Limits(depth=len(levels)), report=None)
     assert answer.violated == {name: k + 1 for k, name in enumerate(wanted)}
     if symmetric:
         assert paths.classes == classes

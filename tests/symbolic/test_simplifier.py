@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import z3
 
-from checker.engines.symbolic.terms import INTEGERS, Terms
-from model.language import expressions as e
-from model.language.expressions import FALSE, TRUE, Expression, Kind, Leaf
+from isrcheck.checker.engines.symbolic.terms import INTEGERS, Terms
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Kind, Leaf
 
 HUGE = 1 << 20
 KINDS: list[tuple[str, Kind, int, int]] = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checker.engines import reference
-from checker.engines.interpreter import Interpreter
-from checker.engines.symbolic.search import search
-from checker.exploration import Exploration, Limits
-from model.language.system import Label, TransitionSystem
+from isrcheck.checker.engines import reference
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.symbolic.search import search
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.model.language.system import Label, TransitionSystem
 from tests.agreement.engines import STATES
 
 DEPTH = 6
@@ -49,7 +49,7 @@ def by_enumeration(interpreter: Interpreter, keep_going: bool, deadlock: bool) -
 
 
 def by_unrolling(system: TransitionSystem, keep_going: bool, deadlock: bool, depth: int) -> Unrolled:
-    limits = Limits(depth=depth, seconds=60)
+    limits = Limits(depth=depth)
     found, _ = search(system, keep_going=keep_going, deadlock=deadlock, limits=limits, report=None)
     assert found.stopped in ("depth", "violation", "error")
     return first_levels(found, [t.label for t in system.transitions], depth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, broker, constraint, every, goal, invariant, number, per, setting
+from isrcheck.model.language import Model, action, broker, constraint, every, goal, invariant, number, per, setting
 
 
 def is_far(model: Any, s: Any) -> Any:

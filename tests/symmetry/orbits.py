@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from checker.symmetry.exchanges import Exchange
-from model.language.system import TransitionSystem
+from isrcheck.checker.symmetry.exchanges import Exchange
+from isrcheck.model.language.system import TransitionSystem
 
 State = tuple[int, ...]
 Classes = Sequence[Sequence[int]]

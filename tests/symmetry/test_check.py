@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from checker import check
-from checker.engines.symbolic import solving
-from checker.engines.symbolic.symmetry import symmetry
-from checker.exploration import Limits
-from checker.results import Result
-from checker.scenarios.scenario import read
-from model.language import UnknownName
-from model.language.tracing import trace
+from isrcheck import check
+from isrcheck.checker.engines.symbolic import solving
+from isrcheck.checker.engines.symbolic.symmetry import symmetry
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results import Result
+from isrcheck.checker.scenarios.scenario import read
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.tracing import trace
 from tests.agreement.profiles import THOROUGH
 from tests.cli.running import run
 from tests.cli.test_exit_codes import valid
 from tests.symmetry.favoured import Favoured
 
-LIMITS = Limits(seconds=60, memory=3 << 30)
+LIMITS = Limits(memory=3 << 30)
 COUNTS = ("distinct", "generated", "constraint_rejected", "levels", "left", "initial_states", "actions", "symmetry")
 OF_A_RUN = ("orbits", "out_degree", "workers", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second")
 
@@ -94,7 +94,7 @@ OPTIONS = {
     "vacuity": ("--fail-on-vacuity",),
     "states": ("--max-states", "5000"),
     "memory": ("--max-memory", "1GiB"),
-    "time": ("--max-seconds", "60"),
+    "time": ("--max-seconds", "86400"),
     "one invariant": ("--invariant", "weak-isr"),
     "too few states": ("--max-states", "2"),
 }

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.kernel import orbits
-from checker.kernel.layout import Layout
-from checker.kernel.orbits import Exchanging, Orbits, affordable, permutations, walk
-from checker.library import load_model_class
-from checker.symmetry.exchanges import Exchange, brokers
-from checker.symmetry.interchangeable import random_state
-from model.language import Model, action, broker, messages, optional, per, record, sequence, set_of, setting
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.kernel import orbits
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.orbits import Exchanging, Orbits, affordable, permutations, walk
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.symmetry.exchanges import Exchange, brokers
+from isrcheck.checker.symmetry.interchangeable import random_state
+from isrcheck.model.language import Model, action, broker, messages, optional, per, record, sequence, set_of, setting
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from checker.engines.symbolic.solving import Watch
-from checker.engines.symbolic.symmetry import Alike
-from checker.exploration import Limits
-from checker.library import load_model_class
-from checker.symmetry import interchangeable
-from checker.symmetry.exchanges import Exchange, Nodes
-from checker.symmetry.interchangeable import Symmetry
-from model.language import expressions as e
-from model.language.domains import Broker, BrokerSet, Domain, Number, Per, Record, Value
-from model.language.tracing import trace
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.engines.symbolic.symmetry import Alike
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.symmetry import interchangeable
+from isrcheck.checker.symmetry.exchanges import Exchange, Nodes
+from isrcheck.checker.symmetry.interchangeable import Symmetry
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Number, Per, Record, Value
+from isrcheck.model.language.tracing import trace
 
 
 class ExchangeOfRecords(Exchange):

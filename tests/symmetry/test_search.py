@@ -10,18 +10,30 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from checker.engines.local import orbits as orbit_levels
-from checker.engines.local.levels import NativeLevels
-from checker.engines.local.search import search
-from checker.engines.symbolic.symmetry import symmetry
-from checker.exploration import Exploration, Limits
-from checker.kernel import orbits
-from checker.library import load_model_class
-from checker.symmetry.interchangeable import Symmetry
-from checker.traces.canonical import CanonicalPaths
-from model.language import Model, action, broker, constraint, count, every, initial, invariant, number, per, setting
-from model.language.system import TransitionSystem
-from model.language.tracing import trace
+from isrcheck.checker.engines.local import orbits as orbit_levels
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.engines.symbolic.symmetry import symmetry
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.kernel import orbits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.symmetry.interchangeable import Symmetry
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.model.language import (
+    Model,
+    action,
+    broker,
+    constraint,
+    count,
+    every,
+    initial,
+    invariant,
+    number,
+    per,
+    setting,
+)
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load
@@ -30,7 +42,7 @@ from tests.symmetry.orbits import Classes, orbit
 from tests.symmetry.symmetric_models import fair_models
 
 STATES = 20_000
-LIMITS = Limits(states=STATES, seconds=60, memory=3 << 30)
+LIMITS = Limits(states=STATES, memory=3 << 30)
 Searched = tuple[Exploration, NativeLevels]
 QUESTIONS = ((False, False), (False, True), (True, True))
 """(keep_going, deadlock)"""
@@ -127,7 +139,7 @@ def assert_same_at_random(source: str, question: tuple[bool, bool]) -> None:
     classes = classes_of(system)
     if not classes:
         reject()
-    full = explored(system, question, limits=Limits(states=1500, seconds=60, memory=1 << 30))
+    full = explored(system, question, limits=Limits(states=1500, memory=1 << 30))
     if full[0].stopped == "states":
         reject()
     assert_equal(system, full, explored(system, question, classes), classes)

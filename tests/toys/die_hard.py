@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, invariant, minimum, number
+from isrcheck.model.language import Model, action, invariant, minimum, number
 
 
 class DieHard(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, broker, enum, invariant, set_of, setting, when
+from isrcheck.model.language import Model, action, broker, enum, invariant, set_of, setting, when
 
 
 class Missionaries(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, broker, number, per, sequence, setting
+from isrcheck.model.language import Model, action, broker, number, per, sequence, setting
 
 
 class ReplicatedLog(Model):

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, enum, every, flag, implies, initial, invariant, number, per, setting, when
+from isrcheck.model.language import (
+    Model,
+    action,
+    enum,
+    every,
+    flag,
+    implies,
+    initial,
+    invariant,
+    number,
+    per,
+    setting,
+    when,
+)
 
 
 def any_node(model: Any) -> Any:

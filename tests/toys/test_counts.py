@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checker import check
+from isrcheck import check
 from tests.toys.die_hard import DieHard
 from tests.toys.missionaries import Missionaries
 from tests.toys.replicated_log import IdSequence, ReplicatedLog

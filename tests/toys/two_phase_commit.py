@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.language import Model, action, broker, enum, every, flag, goal, invariant, per, set_of, setting, some
+from isrcheck.model.language import (
+    Model,
+    action,
+    broker,
+    enum,
+    every,
+    flag,
+    goal,
+    invariant,
+    per,
+    set_of,
+    setting,
+    some,
+)
 
 
 class TwoPhaseCommit(Model):

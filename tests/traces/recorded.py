@@ -11,7 +11,7 @@ from tests.cli.running import run
 SHELF = '''\
 """A shelf: every kind of domain, for traces."""
 
-from model.language import (
+from isrcheck.model.language import (
     Model, action, broker, constraint, enum, flag, for_all, initial, invariant, messages, number, optional, per,
     record, sequence, set_of, setting,
 )

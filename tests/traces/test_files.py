@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checker.traces import files
+from isrcheck.checker.traces import files
 from tests.cli.running import run
 from tests.traces.recorded import changed, record, shelf
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.traces.itf import decoded, encoded
-from model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
-from model.language.domains import Domain, resolved
+from isrcheck.checker.traces.itf import decoded, encoded
+from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
+from isrcheck.model.language.domains import Domain, resolved
 from tests.cli.running import run
 from tests.traces.recorded import changed, shelf
 from tests.traces.recorded import record as recorded

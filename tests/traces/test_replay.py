@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import checker
-from checker.engines.interpreter import Interpreter
-from checker.library import load_model_class
-from checker.results import Step, Trace
-from checker.traces.replay import replay
-from model.language.concrete import initial_states
+import isrcheck.checker
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.traces.replay import replay
+from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import Outcome, counter, mistaken, run
 from tests.traces.recorded import changed, record, shelf
 
-SCHEMA = json.loads((Path(checker.__file__).parent / "schema.json").read_text())
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 
 
 def replayed(folder: Path, change: Any, *options: str) -> Outcome:

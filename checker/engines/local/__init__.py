@@ -1,6 +1,6 @@
 """The local engine: exact breadth-first search over packed states, in native code."""
 
-from checker.engines.local.levels import NativeLevels
-from checker.engines.local.search import search
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.search import search
 
 __all__ = ["NativeLevels", "search"]

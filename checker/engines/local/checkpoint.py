@@ -22,11 +22,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.engines.local.store import Store
-from checker.exploration import Keeping
-from checker.kernel.compile import Integers, Kernel
-from checker.results import CheckpointRefused
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.exploration import Keeping
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.results import CheckpointRefused
+from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 1
 """Goes up with any change of the files, of the rows, of partitions, or of what a search does with them."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from checker.engines.local.levels import NativeLevels
-from checker.kernel.compile import Integers
-from checker.kernel.layout import Words
-from checker.kernel.verdicts import FAILED
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.verdicts import FAILED
 
 Found = tuple[tuple[int, ...], int]
 

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from checker.engines.local import loops
-from checker.engines.local.store import Store
-from checker.exploration import Edges
-from checker.kernel.compile import Integers, Kernel
-from checker.kernel.layout import Words
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.exploration import Edges
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 14
 """States expanded at once; the arrays of a block are a few megabytes."""

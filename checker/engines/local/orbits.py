@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checker.engines.local.levels import BLOCK, NativeLevels, Wanted
-from checker.engines.local.store import Store
-from checker.kernel.compile import Integers, Kernel
-from checker.kernel.layout import Words
-from checker.kernel.orbits import Orbits, distinct
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.local.levels import BLOCK, NativeLevels, Wanted
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.orbits import Orbits, distinct
+from isrcheck.model.language.system import TransitionSystem
 
 
 class OrbitLevels(NativeLevels):

@@ -19,20 +19,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.engines.local import loops
-from checker.engines.local.checkpoint import Checkpoint, Known, question_of, termination_interrupts
-from checker.engines.local.errors import failing_instance, failing_predicate
-from checker.engines.local.levels import NativeLevels
-from checker.engines.local.orbits import OrbitLevels
-from checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
-from checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop, Storing
-from checker.kernel.compile import ROOM, Integers, Kernel
-from checker.kernel.layout import Layout, Words
-from checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
-from checker.kernel.orbits import Orbits, distinct
-from checker.kernel.verdicts import FAILED
-from checker.results import LimitTooSmall
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.checkpoint import Checkpoint, Known, question_of, termination_interrupts
+from isrcheck.checker.engines.local.errors import failing_instance, failing_predicate
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.orbits import OrbitLevels
+from isrcheck.checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
+from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop, Storing
+from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
+from isrcheck.checker.kernel.orbits import Orbits, distinct
+from isrcheck.checker.kernel.verdicts import FAILED
+from isrcheck.checker.results import LimitTooSmall
+from isrcheck.model.language.system import TransitionSystem
 
 BATCH_BITS: Final = 8
 """Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""

@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from checker.engines.local import loops
-from checker.kernel.compile import Integers
-from checker.kernel.layout import Words
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
 
 PARTITION_BITS: Final = 7
 LOAD: Final = 0.8

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from checker.engines.simulation.loops import FINGERPRINT_BITS
+from isrcheck.checker.engines.simulation.loops import FINGERPRINT_BITS
 
 STANDARD_ERROR: Final = 1.04 / math.sqrt(1 << FINGERPRINT_BITS)
 

@@ -15,13 +15,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from checker.engines.simulation import loops
-from checker.engines.simulation.walks import CHUNK, Flags, Seen, Start, Walker
-from checker.exploration import Path, Progress, Report
-from checker.kernel.compile import Kernel
-from checker.kernel.layout import Words
-from checker.kernel.verdicts import FAILED
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.simulation import loops
+from isrcheck.checker.engines.simulation.walks import CHUNK, Flags, Seen, Start, Walker
+from isrcheck.checker.exploration import Path, Progress, Report
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.verdicts import FAILED
+from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]

@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from checker.engines.simulation.search import FAILING, STUCK, Sampled, Wrong
-from checker.engines.simulation.walks import Flags
-from checker.exploration import Path
-from checker.kernel.compile import Kernel
-from checker.kernel.layout import Words
-from checker.kernel.verdicts import OUTSIDE
+from isrcheck.checker.engines.simulation.search import FAILING, STUCK, Sampled, Wrong
+from isrcheck.checker.engines.simulation.walks import Flags
+from isrcheck.checker.exploration import Path
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.verdicts import OUTSIDE
 
 TOGETHER: Final = 256
 """Shorter paths that are tried at once."""

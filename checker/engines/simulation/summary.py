@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.engines.simulation import loops
-from checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
-from checker.engines.simulation.search import Sampled
+from isrcheck.checker.engines.simulation import loops
+from isrcheck.checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
+from isrcheck.checker.engines.simulation.search import Sampled
 
 ENDS: Final = {
     "at the depth": loops.AT_DEPTH,

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from checker.engines.simulation import loops
-from checker.exploration import Path
-from checker.kernel.compile import ROOM, Integers, Kernel
-from checker.kernel.layout import Words
-from checker.kernel.llvm import ACTIONS, GREATEST, LEAST
-from checker.kernel.verdicts import FAILED, OUTSIDE
-from model.language.expressions import FALSE
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.simulation import loops
+from isrcheck.checker.exploration import Path
+from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.llvm import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
+from isrcheck.model.language.expressions import FALSE
+from isrcheck.model.language.system import TransitionSystem
 
 CHUNK: Final = 512
 """Walks that a thread takes at a time."""

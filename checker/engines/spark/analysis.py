@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checker.datasets.common import Common
-from checker.datasets.dataset import Dataset
-from checker.datasets.refusals import DatasetRefused
-from checker.engines.spark import kernels, queries, rows
-from checker.engines.spark.levels import StoredLevels
-from checker.engines.spark.search import sizes
-from checker.engines.spark.session import Spark
-from checker.kernel.compile import Kernel
-from model.language.system import TransitionSystem
+from isrcheck.checker.datasets.common import Common
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.engines.spark import kernels, queries, rows
+from isrcheck.checker.engines.spark.levels import StoredLevels
+from isrcheck.checker.engines.spark.search import sizes
+from isrcheck.checker.engines.spark.session import Spark
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000

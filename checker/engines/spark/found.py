@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from checker.datasets.dataset import Level
-from checker.engines.spark import kernels
+from isrcheck.checker.datasets.dataset import Level
+from isrcheck.checker.engines.spark import kernels
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.datasets.dataset import Level
-from checker.engines.spark import kernels, rows, steps
-from checker.engines.spark.session import Spark
-from checker.exploration import Edges
-from checker.kernel.compile import Integers, Kernel
-from checker.kernel.layout import Words
-from checker.kernel.verdicts import FAILED
-from model.language.system import TransitionSystem
+from isrcheck.checker.datasets.dataset import Level
+from isrcheck.checker.engines.spark import kernels, rows, steps
+from isrcheck.checker.engines.spark.session import Spark
+from isrcheck.checker.exploration import Edges
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.verdicts import FAILED
+from isrcheck.model.language.system import TransitionSystem
 
 SMALL = 20_000
 """Levels with at most so many states are always looked through in this process: a job takes longer."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checker.engines.spark import files, kernels
+from isrcheck.checker.engines.spark import files, kernels
 
 Array = Any
 Query = dict[str, Any]

@@ -9,7 +9,7 @@ import subprocess
 from importlib import metadata
 from typing import Final
 
-from checker.datasets.refusals import MissingTool
+from isrcheck.checker.datasets.refusals import MissingTool
 
 LEAST: Final = {"pyspark": (4, 1), "pandas": (2, 2), "pyarrow": (18, 0)}
 LEAST_JAVA: Final = 17

@@ -14,19 +14,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.datasets.dataset import Dataset, Level, folder_of
-from checker.datasets.header import header_of, require_same
-from checker.datasets.tables import write_tables
-from checker.engines.spark import files, kernels, rows, tasks
-from checker.engines.spark.cluster import Cluster
-from checker.engines.spark.found import Found, any_of, cost_of, found_by, words_of
-from checker.engines.spark.interruptions import deferred, raise_if_asked
-from checker.engines.spark.levels import StoredLevels
-from checker.engines.spark.session import Spark
-from checker.exploration import Exploration, Limits, Progress, Report, Stop
-from checker.kernel.compile import Kernel
-from checker.kernel.verdicts import FAILED, OUTSIDE
-from model.language.system import TransitionSystem
+from isrcheck.checker.datasets.dataset import Dataset, Level, folder_of
+from isrcheck.checker.datasets.header import header_of, require_same
+from isrcheck.checker.datasets.tables import write_tables
+from isrcheck.checker.engines.spark import files, kernels, rows, tasks
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.engines.spark.found import Found, any_of, cost_of, found_by, words_of
+from isrcheck.checker.engines.spark.interruptions import deferred, raise_if_asked
+from isrcheck.checker.engines.spark.levels import StoredLevels
+from isrcheck.checker.engines.spark.session import Spark
+from isrcheck.checker.exploration import Exploration, Limits, Progress, Report, Stop
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
+from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
 """Files with known states that an owner may have before the smaller half of them is merged."""

@@ -17,11 +17,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from checker.datasets.refusals import ClusterFailed, DatasetRefused
-from checker.engines.spark import files, kernels, queries, requirements, rows, steps, tasks
-from checker.engines.spark.cluster import Cluster
-from checker.engines.spark.interruptions import raise_if_asked
-from checker.kernel import native
+from isrcheck.checker.datasets.refusals import ClusterFailed, DatasetRefused
+from isrcheck.checker.engines.spark import files, kernels, queries, requirements, rows, steps, tasks
+from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.engines.spark.interruptions import raise_if_asked
+from isrcheck.checker.kernel import native
 
 CONF: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
@@ -202,7 +202,7 @@ def _ship() -> None:
     """Functions of these modules are sent as they are, not by the name of a module that executors do not have."""
     from pyspark import cloudpickle
 
-    from checker.engines.spark import sweeping
+    from isrcheck.checker.engines.spark import sweeping
 
     for module in (*SHIPPED, sweeping):
         cloudpickle.register_pickle_by_value(module)

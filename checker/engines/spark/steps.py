@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from checker.engines.spark import files, rows
-from checker.engines.spark.kernels import Kernel, Work, kernel_of
+from isrcheck.checker.engines.spark import files, rows
+from isrcheck.checker.engines.spark.kernels import Kernel, Work, kernel_of
 
 Array = Any
 

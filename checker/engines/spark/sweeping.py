@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from checker.engines.spark.session import Spark
+from isrcheck.checker.engines.spark.session import Spark
 
 OUTCOMES: Final = "number int, outcome string"
 
@@ -26,7 +26,7 @@ def doing(cells: list[dict[str, Any]]) -> Callable[[Iterable[Any]], Iterator[Any
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        from checker.sweeps.cells import Cells
+        from isrcheck.checker.sweeps.cells import Cells
 
         process = Cells()
         try:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checker.engines.spark import files, rows
-from checker.engines.spark.kernels import BLOCK_ROWS, Kernel, Work, kernel_of
-from checker.engines.spark.steps import Edges, blocks
+from isrcheck.checker.engines.spark import files, rows
+from isrcheck.checker.engines.spark.kernels import BLOCK_ROWS, Kernel, Work, kernel_of
+from isrcheck.checker.engines.spark.steps import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]

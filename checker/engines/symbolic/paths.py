@@ -14,12 +14,12 @@ from typing import Final
 
 import z3
 
-from checker.engines.symbolic.reductions import MentionOrder
-from checker.engines.symbolic.solving import GaveUp, Solver, Watch
-from checker.engines.symbolic.terms import Term
-from checker.engines.symbolic.unrolling import STUCK, Link, Template, Unrolling
-from checker.exploration import Limits, Path
-from checker.symmetry.exchanges import keeps
+from isrcheck.checker.engines.symbolic.reductions import MentionOrder
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from isrcheck.checker.engines.symbolic.terms import Term
+from isrcheck.checker.engines.symbolic.unrolling import STUCK, Link, Template, Unrolling
+from isrcheck.checker.exploration import Limits, Path
+from isrcheck.checker.symmetry.exchanges import keeps
 
 PATIENCE: Final = 300.0
 """Seconds for one canonical path; then the best one so far is shown, and not called canonical."""

@@ -20,11 +20,11 @@ from typing import Final
 
 import z3
 
-from checker.engines.symbolic.terms import Term
-from checker.engines.symbolic.unrolling import Unrolling
-from checker.symmetry.exchanges import mentions
-from model.language.expressions import Expression, Leaf, topological
-from model.language.system import Transition, TransitionSystem
+from isrcheck.checker.engines.symbolic.terms import Term
+from isrcheck.checker.engines.symbolic.unrolling import Unrolling
+from isrcheck.checker.symmetry.exchanges import mentions
+from isrcheck.model.language.expressions import Expression, Leaf, topological
+from isrcheck.model.language.system import Transition, TransitionSystem
 
 MOST_INSTANCES: Final = 400
 """Pairs of independent instances are many: a system with more instances goes without their order."""

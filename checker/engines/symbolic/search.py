@@ -10,14 +10,14 @@ from typing import NoReturn
 
 import z3
 
-from checker.engines.symbolic import symmetry
-from checker.engines.symbolic.paths import SymbolicPaths, least_state
-from checker.engines.symbolic.reductions import IndependenceOrder, MentionOrder
-from checker.engines.symbolic.solving import GaveUp, Solver, Watch
-from checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, STUCK, Template, Unrolling
-from checker.exploration import Exploration, Limits, Path, Progress, Report, Stop
-from model.language.expressions import evaluate
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.symbolic import symmetry
+from isrcheck.checker.engines.symbolic.paths import SymbolicPaths, least_state
+from isrcheck.checker.engines.symbolic.reductions import IndependenceOrder, MentionOrder
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from isrcheck.checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, STUCK, Template, Unrolling
+from isrcheck.checker.exploration import Exploration, Limits, Path, Progress, Report, Stop
+from isrcheck.model.language.expressions import evaluate
+from isrcheck.model.language.system import TransitionSystem
 
 
 class _Stopped(Exception):

@@ -12,8 +12,8 @@ from typing import Final
 import psutil
 import z3
 
-from checker.engines.symbolic.terms import Term
-from checker.exploration import Limits, Stop
+from isrcheck.checker.engines.symbolic.terms import Term
+from isrcheck.checker.exploration import Limits, Stop
 
 LOOK: Final = 0.05
 """Seconds between two looks at the limits."""

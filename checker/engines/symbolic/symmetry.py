@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from checker.engines.symbolic.solving import GaveUp, Solver, Watch
-from checker.engines.symbolic.terms import Term, Terms
-from checker.exploration import Limits
-from checker.symmetry.exchanges import empty_above_length
-from checker.symmetry.interchangeable import Symmetry
-from model.language import expressions as e
-from model.language.expressions import Expression
-from model.language.system import TransitionSystem
+from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from isrcheck.checker.engines.symbolic.terms import Term, Terms
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.symmetry.exchanges import empty_above_length
+from isrcheck.checker.symmetry.interchangeable import Symmetry
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import Expression
+from isrcheck.model.language.system import TransitionSystem
 
 EFFORT: Final = 20_000_000
 """What one question may cost, in z3's own unit: a few seconds. It is the same on every machine."""

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 import z3
 
-from model.language.expressions import Expression, Kind, Leaf, topological
+from isrcheck.model.language.expressions import Expression, Kind, Leaf, topological
 
 Term = Any
 """A term of z3."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import z3
 
-from checker.engines.symbolic.terms import State, Term, Terms
-from checker.kernel.verdicts import FAILED, OUTSIDE, verdicts
-from model.language.expressions import Expression, and_, not_, or_
-from model.language.system import Transition, TransitionSystem
+from isrcheck.checker.engines.symbolic.terms import State, Term, Terms
+from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE, verdicts
+from isrcheck.model.language.expressions import Expression, and_, not_, or_
+from isrcheck.model.language.system import Transition, TransitionSystem
 
 MEANINGLESS = "a predicate has no meaning"
 FAILING = "an instance has no meaning"

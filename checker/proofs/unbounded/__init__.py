@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from model.language.errors import speaks_the_language
+from isrcheck.model.language.errors import speaks_the_language
 
 speaks_the_language(Path(__file__).parent)

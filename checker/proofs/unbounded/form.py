@@ -14,8 +14,8 @@ from typing import Final
 
 import z3
 
-from checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Lazily, Obligation, Obligations, Term
-from checker.proofs.unbounded.relation import (
+from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Lazily, Obligation, Obligations, Term
+from isrcheck.checker.proofs.unbounded.relation import (
     Layout,
     Quantified,
     Relation,
@@ -25,9 +25,9 @@ from checker.proofs.unbounded.relation import (
     initial,
     relations,
 )
-from checker.proofs.unbounded.shapes import Part, both, inside, kind, negated
-from model.language.model import Model
-from model.language.proofs import Proof, Statement
+from isrcheck.checker.proofs.unbounded.shapes import Part, both, inside, kind, negated
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.proofs import Proof, Statement
 
 STAGES: Final = 3
 Pool = dict[str, dict[Term, None]]

@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from checker.proofs.unbounded.shapes import (
+from isrcheck.checker.proofs.unbounded.shapes import (
     FALSE,
     TRUE,
     Infinity,
@@ -29,11 +29,11 @@ from checker.proofs.unbounded.shapes import (
     negated,
     shape,
 )
-from checker.proofs.unbounded.values import Place, UnboundedFlag, UnboundedNumber, flat, ofFlag, placed
-from model.language.domains import Domain, resolved
-from model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
-from model.language.model import Action, Model, ParameterDomain, as_parameter
-from model.language.proofs import Proof
+from isrcheck.checker.proofs.unbounded.values import Place, UnboundedFlag, UnboundedNumber, flat, ofFlag, placed
+from isrcheck.model.language.domains import Domain, resolved
+from isrcheck.model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter
+from isrcheck.model.language.proofs import Proof
 
 
 def without_bounds(model: type[Model], proof: type[Proof], settings: dict[str, Any]) -> Model:

@@ -12,9 +12,9 @@ from typing import Any, Final, NoReturn
 
 import z3
 
-from model.language.brokers import BrokerId, NoBroker
-from model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
-from model.language.errors import ModelError, mistake
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
+from isrcheck.model.language.errors import ModelError, mistake
 
 Term = Any
 TRUE: Final = z3.BoolVal(True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import z3
 
-from checker.proofs.unbounded.shapes import (
+from isrcheck.checker.proofs.unbounded.shapes import (
     FALSE,
     TRUE,
     Infinity,
@@ -27,13 +27,13 @@ from checker.proofs.unbounded.shapes import (
     negated,
     shape,
 )
-from model.language.brokers import BrokerId
-from model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
-from model.language.errors import ModelError, OfTheState, caller, mistake, nearest
-from model.language.logic import every, some
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.logic import every, some
 
 if TYPE_CHECKING:
-    from checker.proofs.unbounded.relation import UnboundedState
+    from isrcheck.checker.proofs.unbounded.relation import UnboundedState
 
 
 class Scalar(OfTheState):

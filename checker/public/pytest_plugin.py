@@ -1,10 +1,10 @@
 """A plugin for pytest: scenarios are tests where `--isrcheck-scenarios` is given, and reports name what was checked.
 
 Each `scenario.toml` below the paths of the command line is one test: derived again, as expected and as recorded. Of a
-failed `checker.testing` assertion the model, the invariants and the trace's length are properties of the report, which
+failed `isrcheck.testing` assertion the model, the invariants and the trace's length are properties of the report, which
 pytest's own --junit-xml writes.
 
-It is asked for by `-p checker.pytest_plugin` and no entry point: of a distribution with one, pytest rewrites all
+It is asked for by `-p isrcheck.pytest_plugin` and no entry point: of a distribution with one, pytest rewrites all
 modules, and what is rewritten cannot be sent to executors.
 """
 
@@ -43,13 +43,13 @@ class ScenarioItem(pytest.Item):
     """One scenario, derived again. Its model may lie in the folder that was named, or below pytest's root."""
 
     def runtest(self) -> None:
-        from checker.scenarios.scenario import read
-        from checker.testing import assert_as_recorded
+        from isrcheck.checker.scenarios.scenario import read
+        from isrcheck.testing import assert_as_recorded
 
         assert_as_recorded(read(self.path.parent, self.config.rootpath))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from checker.cli.failures import failure_of
+        from isrcheck.checker.cli.failures import failure_of
 
         if isinstance(excinfo.value, AssertionError):
             return str(excinfo.value)
@@ -66,7 +66,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     # Most projects never import the assertions, and another exception's `result` is none of ours.
-    testing: Any = sys.modules.get("checker.testing")
+    testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result
         violated = {name: f.trace.length for name, f in result.findings.items() if f.trace is not None}

@@ -1,6 +1,6 @@
 """Checks as tests: for pytest, unittest, or any other that knows `AssertionError`.
 
-from checker.testing import assert_holds, assert_violated
+from isrcheck.testing import assert_holds, assert_violated
 
 def test_epochs_fence_a_deposed_leader():
     assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.checking import check
-from checker.exploration import Limits
-from checker.library import LoadedModel
-from checker.reports.counterexample import evaluation_text, violations_text
-from checker.reports.text import verdict_line
-from checker.results import Finding, Result
-from checker.scenarios.scenario import Scenario
-from model.language import Model
+from isrcheck.checker.checking import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
+from isrcheck.checker.reports.text import verdict_line
+from isrcheck.checker.results import Finding, Result
+from isrcheck.checker.scenarios.scenario import Scenario
+from isrcheck.model.language import Model
 
 AnyModel = str | type[Model] | Model | LoadedModel
 
@@ -109,14 +109,16 @@ class ScenarioChanged(AssertionError):
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:
-    """The scenarios in some folders, those of `counterexamples` without any: for `pytest.mark.parametrize`.
+    """The scenarios in some folders: for `pytest.mark.parametrize`.
+
+    Without a folder they are those of `counterexamples` in the current directory, else those that ship.
 
     @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
     def test_scenario(scenario):
         assert_as_recorded(scenario)
     """
-    from checker.scenarios.collection import folders
-    from checker.scenarios.scenario import read
+    from isrcheck.checker.scenarios.collection import folders
+    from isrcheck.checker.scenarios.scenario import read
 
     return [read(*pair) for pair in folders(tuple(map(str, paths)))]
 
@@ -124,9 +126,9 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
     """Derives a scenario again and fails unless it is as its author expects and byte for byte as recorded."""
     __tracebackhide__ = True
-    from checker.scenarios.derived import derive
-    from checker.scenarios.drift import drift, recorded
-    from checker.scenarios.expectation import unmet, unpaired
+    from isrcheck.checker.scenarios.derived import derive
+    from isrcheck.checker.scenarios.drift import drift, recorded
+    from isrcheck.checker.scenarios.expectation import unmet, unpaired
 
     derived = derive(scenario, limits)
     if derived.unfinished is not None:

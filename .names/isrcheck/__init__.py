@@ -1,0 +1,1 @@
+../../checker/public/__init__.py

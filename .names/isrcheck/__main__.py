@@ -1,0 +1,1 @@
+../../checker/public/__main__.py

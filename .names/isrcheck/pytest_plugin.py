@@ -1,0 +1,1 @@
+../../checker/public/pytest_plugin.py

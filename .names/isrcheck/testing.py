@@ -1,0 +1,1 @@
+../../checker/public/testing.py

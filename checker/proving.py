@@ -1,0 +1,69 @@
+"""One question for a proof, one answer: the interface of `prove` for Python, and which proof is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from isrcheck.checker.checking import resolved
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.proofs import Proof
+
+
+def prove(
+    model: str | type[Model] | Model | LoadedModel,
+    settings: dict[str, Any] | None = None,
+    *,
+    invariants: Sequence[str] | None = None,
+    proof: str | type[Proof] | None = None,
+    k: int | None = None,
+    unbounded: bool = False,
+    limits: Limits = Limits(),
+    stage: Callable[[str], None] | None = None,
+) -> ProofResult:
+    """Proves invariants by induction: they hold in every reachable state, be it looked at or not.
+
+    Model, settings and invariants are as for `check`. `proof` has the lemmas: a name, a file (`my_proof.py`,
+    `my_proof.py:Class`) or a class; without it and without `k` the proof that ships beside the model is tried, if it is
+    about these invariants, else plain induction. `k` asks for k-induction without lemmas. `unbounded` takes every bound
+    away; brokers stay as many as the settings say. `limits` are those of memory and time; `stage` is told what is being
+    done. A verdict "incomplete" says nothing about reachable states.
+
+    Raises `UnknownName` for names and values that model and proof do not have, `ModelError` for a mistake in either.
+
+    >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
+    >>> prove("kip-101", tiny, invariants=["leader-in-isr-or-none"], k=1).verdict
+    'proved'
+    """
+    loaded, instance = resolved(model, settings or {})
+    values, tell = dict(instance.settings), stage or (lambda text: None)
+    names = None if invariants is None else tuple(invariants)
+    if k is not None and (proof is not None or unbounded):
+        raise UnknownName("k asks for plain induction, without lemmas; take proof and unbounded away")
+    if k is not None and k < 1:
+        raise UnknownName(f"k={k} proves nothing; induction needs one state or more: k=1")
+    with blaming(loaded.origin):
+        chosen = None if k is not None else chosen_proof(loaded, proof, names or ())
+        if chosen is None:
+            if unbounded:
+                raise UnknownName(f"no proof ships beside {loaded.name} for these invariants; name one: proof=...")
+            from isrcheck.checker.proofs.induction import induction
+
+            return induction(loaded, values, names, k or 1, limits, tell)
+        from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+
+        attempt = Attempt(loaded, values, chosen, names, "unbounded" if unbounded else "bit-vectors")
+        return by_lemmas(attempt, limits, tell)
+
+
+def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
+    """The proof that is named, or the one that ships beside the model if it is about these invariants."""
+    from isrcheck.checker.proofs.library import beside, load
+
+    if spec is not None:
+        return load(spec) if isinstance(spec, str) else spec
+    found = beside(loaded.name) if loaded.origin is None else None
+    return found if found is not None and set(invariants) <= found.statements("target").keys() else None

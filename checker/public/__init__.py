@@ -1,0 +1,158 @@
+"""isrcheck: explores a protocol exhaustively within bounds and shows the shortest way to break it.
+
+    import isrcheck
+
+    result = isrcheck.check("kip-101", {"replicas": 2})
+    print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
+
+What answers questions is `check`, `simulate`, `prove` and `replay`, with the classes of what they give. What writes a
+model is imported from here as well: `from isrcheck import Model, action, broker, number, setting`. `isrcheck.testing`
+has assertions for tests, and `pytest -p isrcheck.pytest_plugin` collects scenarios.
+
+Nothing is imported before it is used: `import isrcheck` alone takes no longer than an empty file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isrcheck.checker.checking import check
+    from isrcheck.checker.exploration import Limits, Progress
+    from isrcheck.checker.proofs.results import ProofResult
+    from isrcheck.checker.proving import prove
+    from isrcheck.checker.replaying import replay
+    from isrcheck.checker.results import (
+        CheckpointRefused,
+        EvaluationFailure,
+        Finding,
+        Instance,
+        LimitTooSmall,
+        Result,
+        Step,
+        Trace,
+    )
+    from isrcheck.checker.simulating import simulate
+    from isrcheck.checker.traces.files import DamagedFile
+    from isrcheck.checker.traces.verdicts import Replayed
+    from isrcheck.model.language import (
+        BrokerId,
+        EvaluationError,
+        Model,
+        ModelError,
+        UnknownName,
+        action,
+        asked,
+        becomes,
+        broker,
+        constraint,
+        count,
+        enum,
+        every,
+        flag,
+        for_all,
+        goal,
+        implies,
+        initial,
+        invariant,
+        last_held,
+        listed,
+        maximum,
+        messages,
+        minimum,
+        needs,
+        none,
+        number,
+        optional,
+        per,
+        record,
+        sequence,
+        set_of,
+        setting,
+        some,
+        when,
+    )
+
+__all__ = [
+    "BrokerId",
+    "CheckpointRefused",
+    "DamagedFile",
+    "EvaluationError",
+    "EvaluationFailure",
+    "Finding",
+    "Instance",
+    "LimitTooSmall",
+    "Limits",
+    "Model",
+    "ModelError",
+    "Progress",
+    "ProofResult",
+    "Replayed",
+    "Result",
+    "Step",
+    "Trace",
+    "UnknownName",
+    "action",
+    "asked",
+    "becomes",
+    "broker",
+    "check",
+    "constraint",
+    "count",
+    "enum",
+    "every",
+    "flag",
+    "for_all",
+    "goal",
+    "implies",
+    "initial",
+    "invariant",
+    "last_held",
+    "listed",
+    "maximum",
+    "messages",
+    "minimum",
+    "needs",
+    "none",
+    "number",
+    "optional",
+    "per",
+    "prove",
+    "record",
+    "replay",
+    "sequence",
+    "set_of",
+    "setting",
+    "simulate",
+    "some",
+    "when",
+]
+
+_HOMES = {
+    "isrcheck.checker.checking": ("check",),
+    "isrcheck.checker.exploration": ("Limits", "Progress"),
+    "isrcheck.checker.proofs.results": ("ProofResult",),
+    "isrcheck.checker.proving": ("prove",),
+    "isrcheck.checker.replaying": ("replay",),
+    "isrcheck.checker.results": (
+        "CheckpointRefused", "EvaluationFailure", "Finding", "Instance", "LimitTooSmall", "Result", "Step", "Trace",
+    ),
+    "isrcheck.checker.simulating": ("simulate",),
+    "isrcheck.checker.traces.files": ("DamagedFile",),
+    "isrcheck.checker.traces.verdicts": ("Replayed",),
+}  # fmt: skip
+"""Where names come from that are not the language's."""
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((module for module, names in _HOMES.items() if name in names), "isrcheck.model.language")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

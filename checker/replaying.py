@@ -1,0 +1,72 @@
+"""Recorded traces, walked again: the interface of `replay` for Python. A file of traces is data and chooses no code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.checking import resolved
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel, blaming, load_model_class, model_names
+from isrcheck.checker.traces.files import DamagedFile, Recording, TraceFile, read
+from isrcheck.checker.traces.verdicts import Replayed, replayed
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.errors import nearest
+
+
+def replay(
+    file: str | Path,
+    model: str | type[Model] | LoadedModel | None = None,
+    settings: dict[str, Any] | None = None,
+    *,
+    invariant: str | None = None,
+) -> list[Replayed]:
+    """Walks the traces of a file (JSON of a result, or ITF) again, step by step, with the model's own methods.
+
+    `model` is needed where it is not a shipped one. `settings` replace those of the file, one by one. `invariant` asks
+    for its trace alone. Of each trace the answer has whether the model allows it (`outcome.valid`, or the first step
+    that it refuses and why) and whether it ends in what it was recorded for (`confirmed`).
+
+    Raises OSError for a file that cannot be read, `DamagedFile` for one without traces, `UnknownName` for names and
+    values that the model does not have.
+    """
+    traces = read(Path(file))
+    loaded = model_of(traces, model)
+    with blaming(loaded.origin):
+        interpreter = interpreter_of(loaded, traces, settings or {})
+        return [replayed(interpreter, each) for each in chosen(traces, invariant)]
+
+
+def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
+    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
+    if isinstance(named, LoadedModel):
+        return named
+    if isinstance(named, type):
+        return resolved(named, {})[0]
+    if named is not None:
+        return load_model_class(named)
+    if traces.model is None:
+        raise DamagedFile("it does not say which model it is of; give --model")
+    if traces.model not in model_names():
+        raise DamagedFile(f"it is of {traces.model!r}, which is not a shipped model; give --model my_model.py")
+    return load_model_class(traces.model)
+
+
+def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
+    """What walks the traces: the model at the settings of the file, but for those that are given."""
+    recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
+    for name in recorded:
+        if name not in declared:
+            raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
+    return Interpreter(loaded.cls(**{**recorded, **settings}), loaded.invariants)
+
+
+def chosen(traces: TraceFile, invariant: str | None) -> list[Recording]:
+    """The traces of a file, or that of one invariant alone."""
+    found = [each for each in traces.recordings if invariant in (None, each.name)]
+    if found:
+        return found
+    if not traces.recordings:
+        raise DamagedFile("it has no trace: nothing was violated")
+    names = [each.name for each in traces.recordings if each.name is not None]
+    raise DamagedFile(f"it has no trace of {invariant}; {nearest(invariant or '', names)}")
