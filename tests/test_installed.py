@@ -1,4 +1,4 @@
-"""What is installed is one package, `isrcheck`: from a wheel, in an empty folder, and beside packages called as ours."""
+"""What is installed is one package, `isrcheck`: from a wheel, in an empty folder, and beside packages named as ours."""
 
 from __future__ import annotations
 
