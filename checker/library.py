@@ -68,9 +68,9 @@ def load_model_class(spec: str) -> LoadedModel:
     path, _, wanted = spec.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path), wanted)
-    if spec not in _shipped():
+    cls = _shipped_model(spec)
+    if cls is None:
         raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or name a file: my_model.py")
-    cls = _shipped()[spec]
     return LoadedModel(cls, spec, None, fitting(cls, sys.modules[cls.__module__]))
 
 
@@ -106,23 +106,31 @@ def needed_setting(invariant: Invariant) -> str | None:
 
 @cache
 def _shipped() -> dict[str, type[Model]]:
-    found = {}
-    for package in _packages(shipped_models):
-        for module in _modules(package):
-            for cls in _models(module):
-                found[kebab(module.__name__.rpartition(".")[2])] = cls
-    return found
+    return {name: cls for name in _homes() if (cls := _shipped_model(name)) is not None}
 
 
-def _packages(root: ModuleType) -> Iterator[ModuleType]:
-    for info in pkgutil.iter_modules(root.__path__, root.__name__ + "."):
-        if info.ispkg and not info.name.endswith(".language"):
-            yield importlib.import_module(info.name)
+@cache
+def _shipped_model(name: str) -> type[Model] | None:
+    """The model of the file with this name, if there is one; no other model's file is imported."""
+    found = _models(importlib.import_module(_homes()[name])) if name in _homes() else []
+    return found[-1] if found else None
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """The modules that may have a model, by the name that it then has."""
+    packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(".language")]
+    modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
+    return {kebab(name.rpartition(".")[2]): name for name in modules}
 
 
 def _modules(package: ModuleType) -> Iterator[ModuleType]:
-    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+    for info in _inside(package):
         yield importlib.import_module(info.name)
+
+
+def _inside(package: ModuleType) -> Iterator[pkgutil.ModuleInfo]:
+    return pkgutil.iter_modules(package.__path__, package.__name__ + ".")
 
 
 def _models(module: ModuleType) -> list[type[Model]]:

@@ -16,3 +16,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if tool in os.environ.get("ISRCHECK_REQUIRE", "").split(","):
                 pytest.fail(f"{tool} is required (ISRCHECK_REQUIRE) and not installed")
             pytest.skip(f"{tool} is not installed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests keep compiled code for each other, and apart from that of the user who runs them."""
+    if hasattr(config, "cache"):  # a worker of pytest-xdist has what its controller has set
+        os.environ.setdefault("ISRCHECK_CACHE", str(config.cache.mkdir("compiled")))

@@ -11,8 +11,20 @@ from isrcheck.checker.cli.failures import reporting_failures
 
 COMMANDS: Final = (
     "models", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph", "scenarios",
-    "regress", "lessons", "sweep", "export", "crosscheck", "analyze", "diff",
+    "regress", "lessons", "sweep", "export", "crosscheck", "analyze", "diff", "cache",
 )  # fmt: skip
+COMPILING: Final = (
+    "check",
+    "simulate",
+    "mutate",
+    "explore",
+    "graph",
+    "regress",
+    "sweep",
+    "crosscheck",
+    "analyze",
+    "diff",
+)
 
 
 class Commands(click.Group):
@@ -25,6 +37,10 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = import_module(f"isrcheck.checker.cli.{name.replace('-', '_')}").command
+        if name in COMPILING and not any(each.name == "no_cache" for each in command.params):
+            from isrcheck.checker.cli.cache import no_cache_option
+
+            command.params.append(no_cache_option())
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.llvm import ACTIONS, LEAST, kernel_text
 from isrcheck.checker.kernel.native import Code
+from isrcheck.checker.kernel.objects import objects
 from isrcheck.checker.kernel.verdicts import Verdicts, verdicts
 from isrcheck.model.language.system import TransitionSystem
 
@@ -33,7 +34,7 @@ class Kernel:
         self.actions = len(system.actions)
         self.text = kernel_text(system, self.layout, self.verdicts.bits)
         self.digest = hashlib.sha256(self.text.encode()).hexdigest()
-        self.code = Code(self.text)
+        self.code = Code(self.text, objects=objects())
         self.addresses = self.code.addresses
         self._calls = self.code.calls
 

@@ -27,6 +27,7 @@ from isrcheck.checker.kernel.batches import Loop
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, RAMP, Lanes, splat
 from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.native import MODULE
 from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
@@ -46,23 +47,19 @@ declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.vector.reduce.smin.v{LANES}i64({INTEGERS})
 declare i64 @llvm.vector.reduce.smax.v{LANES}i64({INTEGERS})
-declare i64 @llvm.vector.reduce.or.v{LANES}i64({INTEGERS})
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
 """
 _HUGE: Final = (1 << 63) - 1
+SURVEYED: Final = 512
+"""How many states `survey` judges at once: their verdicts stay in the cache of the processor, and on the stack."""
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:
-    """The module; equal systems have equal texts."""
-    functions = [
-        _expand(system, layout),
-        _failures(system, layout),
-        _hashes(layout),
-        _judge(layout, bits),
-        _survey(layout, bits),
-    ]
-    return "\n".join([DECLARATIONS, *functions])
+    """The modules; equal systems have equal texts. Most searches never ask which instances fail."""
+    always = [_expand(system, layout), _hashes(layout), _judge(layout, bits), _survey(layout, bits)]
+    modules = [always, [_failures(system, layout)]]
+    return MODULE.join("\n".join([DECLARATIONS, *functions]) for functions in modules)
 
 
 # --- expansion ------------------------------------------------------------------------------------------------------
@@ -233,20 +230,46 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    loop = Loop("void @survey(ptr %states, i64 %n, ptr %totals)", layout.words)
-    size = (len(bits) + 63) // 64
-    for j in range(size):
-        loop.variable(f"%total{j}", INTEGERS, "zeroinitializer")
-    loop.begin()
-    for j, word in enumerate(_bits(loop, layout, bits)):
-        w = loop.writer
-        here = w.let(f"select {FLAGS} {loop.valid}, {INTEGERS} {word}, {INTEGERS} zeroinitializer")
-        loop.put(f"%total{j}", w.let(f"or {INTEGERS} {here}, {loop.get(f'%total{j}', INTEGERS)}"), INTEGERS)
-    loop.end()
-    for j in range(size):
-        all_lanes = loop.writer.let(
-            f"call i64 @llvm.vector.reduce.or.v{LANES}i64({INTEGERS} {loop.get(f'%total{j}', INTEGERS)})"
-        )
-        place = loop.at("%totals", str(j))
-        loop.put(place, loop.writer.let(f"or i64 {all_lanes}, {loop.get(place)}"))
-    return loop.text()
+    """`judge` once more, on blocks: the verdicts of states are most of what a wide model has to compile."""
+    words, size = layout.words, (len(bits) + 63) // 64
+    totals = "\n".join(
+        f"""\
+  %from{j} = getelementptr i64, ptr %row, i64 {j}
+  %here{j} = load i64, ptr %from{j}, align 8
+  %total{j} = getelementptr i64, ptr %totals, i64 {j}
+  %known{j} = load i64, ptr %total{j}, align 8
+  %both{j} = or i64 %here{j}, %known{j}
+  store i64 %both{j}, ptr %total{j}, align 8"""
+        for j in range(size)
+    )
+    return f"""\
+define void @survey(ptr %states, i64 %n, ptr %totals) #0 {{
+entry:
+  %verdicts = alloca [{SURVEYED * size} x i64], align 64
+  br label %block
+block:
+  %index = phi i64 [ 0, %entry ], [ %following, %latch ]
+  %left = sub i64 %n, %index
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %some, label %done
+some:
+  %count = call i64 @llvm.smin.i64(i64 %left, i64 {SURVEYED})
+  %offset = mul i64 %index, {words}
+  %place = getelementptr i64, ptr %states, i64 %offset
+  call void @judge(ptr %place, i64 %count, ptr %verdicts)
+  br label %rows
+rows:
+  %i = phi i64 [ 0, %some ], [ %next, %rows ]
+  %start = mul i64 %i, {size}
+  %row = getelementptr i64, ptr %verdicts, i64 %start
+{totals}
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %count
+  br i1 %again, label %rows, label %latch
+latch:
+  %following = add i64 %index, {SURVEYED}
+  br label %block
+done:
+  ret void
+}}
+"""

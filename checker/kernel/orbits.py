@@ -31,6 +31,7 @@ from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, Writer, s
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.llvm import DECLARATIONS, store_rows
 from isrcheck.checker.kernel.native import Code
+from isrcheck.checker.kernel.objects import objects
 from isrcheck.checker.symmetry.exchanges import Exchange
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
 from isrcheck.model.language.system import TransitionSystem
@@ -53,7 +54,7 @@ class Orbits:
         self.text = orbits_text(system, layout, self.classes)
         self._steps = _numbered(walk(self.classes))
         exchanges = [f"exchange{number}" for number in sorted(set(self._steps))]
-        self._code = Code(self.text, dict.fromkeys(("representatives", "weights", *exchanges), (3, False)))
+        self._code = Code(self.text, dict.fromkeys(("representatives", "weights", *exchanges), (3, False)), objects())
         self.addresses = self._code.addresses
 
     def representatives(self, states: Words) -> Words:

@@ -165,4 +165,4 @@ def _some(domain: Domain, chance: random.Random) -> Value:
         case Sequence_():
             return tuple(_some(domain.element, chance) for _ in range(chance.randint(0, domain.capacity)))
         case _:
-            return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars()]))
+            return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars]))

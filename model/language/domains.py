@@ -40,8 +40,12 @@ class Domain:
     operators: ClassVar[tuple[str, str]]
     """Of a scalar: what is said of an operator that its values do not have, and what to write instead."""
 
-    def scalars(self) -> list[Scalar]:
+    @cached_property
+    def scalars(self) -> tuple[Scalar, ...]:
         """The leaves of a value, in the order in which they decide which of two values is less."""
+        return tuple(self._scalars())
+
+    def _scalars(self) -> list[Scalar]:
         raise NotImplementedError
 
     def encode(self, value: Value) -> list[int]:
@@ -71,11 +75,11 @@ class Domain:
     @cached_property
     def first(self) -> Value:
         """The least value: what a variable holds at the start unless a model says otherwise."""
-        return self.decode(iter([s.low for s in self.scalars()]))
+        return self.decode(iter([s.low for s in self.scalars]))
 
     @property
     def width(self) -> int:
-        return len(self.scalars())
+        return len(self.scalars)
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Flag(Domain):
 
     operators = (UNKNOWN_OPERATOR, "combine flags with & | ~, compare them with == and !=")
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar("", "flag", 0, 1)]
 
     def encode(self, value: Value) -> list[int]:
@@ -115,7 +119,7 @@ class Number(Domain):
         if not self.low <= self.high:
             raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower end first")
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar("", "number", self.low, self.high)]
 
     def encode(self, value: Value) -> list[int]:
@@ -145,7 +149,7 @@ class Enum(Domain):
         if not self.members or len(set(self.members)) < len(self.members):
             raise mistake(f"enum{self.members} is empty or repeats a name", "name every value once")
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar("", "enum", 0, len(self.members) - 1)]
 
     def encode(self, value: Value) -> list[int]:
@@ -172,7 +176,7 @@ class Broker(Domain):
     optional: bool = False
     count: int = 0
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1)]
 
     def encode(self, value: Value) -> list[int]:
@@ -201,7 +205,7 @@ class BrokerSet(Domain):
     operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar("", "set", 0, (1 << self.element.count) - 1)]
 
     def encode(self, value: Value) -> list[int]:
@@ -241,11 +245,11 @@ class Record(Domain):
         """Position and domain of each field."""
         return {name: (i, d) for i, (name, d) in enumerate(zip(self.names, self.domains, strict=True))}
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [
             replace(s, path=f".{name}{s.path}")
             for name, d in zip(self.names, self.domains, strict=True)
-            for s in d.scalars()
+            for s in d.scalars
         ]
 
     def encode(self, value: Value) -> list[int]:
@@ -287,9 +291,9 @@ class Sequence_(Domain):
         if self.capacity < 1:
             raise mistake(f"a sequence of capacity {self.capacity} holds nothing", "give it room for one element")
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         slots = [
-            replace(s, path=f"[{offset}]{s.path}") for offset in range(self.capacity) for s in self.element.scalars()
+            replace(s, path=f"[{offset}]{s.path}") for offset in range(self.capacity) for s in self.element.scalars
         ]
         return [Scalar(".length", "number", 0, self.capacity), *slots]
 
@@ -338,7 +342,7 @@ class Messages(Domain):
             )
         return found
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [Scalar(f"{{{self.element.to_json(x)}}}", "flag", 0, 1) for x in self.elements]
 
     def encode(self, value: Value) -> list[int]:
@@ -383,11 +387,11 @@ class Per(Domain):
     def count(self) -> int:
         return len(self.positions)
 
-    def scalars(self) -> list[Scalar]:
+    def _scalars(self) -> list[Scalar]:
         return [
             replace(s, path=f"[{self.index.to_json(i)}]{s.path}")
             for i in self.index.values()
-            for s in self.element.scalars()
+            for s in self.element.scalars
         ]
 
     def encode(self, value: Value) -> list[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 from weakref import WeakValueDictionary
 
@@ -111,19 +112,21 @@ def not_(a: Expression) -> Expression:
 
 
 def and_(*arguments: Expression) -> Expression:
-    return _junction("and", "or", TRUE, FALSE, arguments)
+    return _junction("and", arguments)
 
 
 def or_(*arguments: Expression) -> Expression:
-    return _junction("or", "and", FALSE, TRUE, arguments)
+    return _junction("or", arguments)
 
 
 def implies(a: Expression, b: Expression) -> Expression:
     return or_(not_(a), b)
 
 
-def _junction(op: str, dual: str, neutral: Expression, dominant: Expression, given: Sequence[Expression]) -> Expression:
+@lru_cache(maxsize=1 << 15)  # a model asks for most junctions several times, and they cost more than all else
+def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
     """`and` and `or` at once: flat, without repetitions, simplified against each other."""
+    dual, neutral, dominant = ("or", TRUE, FALSE) if op == "and" else ("and", FALSE, TRUE)
     parts: dict[Expression, None] = {}
     pending = list(reversed(given))
     while pending:
@@ -137,7 +140,7 @@ def _junction(op: str, dual: str, neutral: Expression, dominant: Expression, giv
     for part in [p for p in parts if p.operator == dual]:
         smaller = _absorbed(part, dual, neutral, parts)
         if smaller is not part:
-            return _junction(op, dual, neutral, dominant, [smaller if p is part else p for p in parts])
+            return _junction(op, tuple(smaller if p is part else p for p in parts))
     kept = _tightest(list(parts), conjunction=op == "and")
     if kept is None:
         return dominant

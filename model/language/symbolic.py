@@ -513,7 +513,7 @@ class TracedPer(Structure):
 
     def _at(self, index: Term) -> Place:
         """The place that an index held in the state picks."""
-        first = self._domain.index.scalars()[0].low
+        first = self._domain.index.scalars[0].low
         step = Step(index.node, first, self._domain.element.width, self._domain.count)
         inside = e.and_(*(fits(self._domain.index, [index.node])), index.defined)
         place = self._place
@@ -693,7 +693,7 @@ def wrapped(domain: Domain, nodes: list[Expression], defined: Expression) -> Any
 
 def constants(domain: Domain, value: Any) -> list[Expression]:
     """A value of a domain as expressions."""
-    return [e.constant(s.kind, x) for s, x in zip(domain.scalars(), domain.encode(value), strict=True)]
+    return [e.constant(s.kind, x) for s, x in zip(domain.scalars, domain.encode(value), strict=True)]
 
 
 def index_of(domain: Domain, index: Any) -> int | Term:
@@ -703,7 +703,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
         return term
     if FALSE in fits(domain, [term.node]):
         raise mistake(f"the index {index!r} is out of range", f"index by {domain}")
-    return term.node.low - domain.scalars()[0].low
+    return term.node.low - domain.scalars[0].low
 
 
 def term_of(domain: Domain, value: Any, use: str) -> Term:
@@ -770,7 +770,7 @@ def _scalar_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression
 def fits(domain: Domain, nodes: list[Expression]) -> list[Expression]:
     """The conditions under which expressions lie in the domain's intervals."""
     conditions = []
-    for s, node in zip(domain.scalars(), nodes, strict=True):
+    for s, node in zip(domain.scalars, nodes, strict=True):
         if s.kind == "broker" and node.low < s.low:
             conditions.append(e.not_(e.eq(node, e.constant("broker", -1))))
         elif s.kind == "number":

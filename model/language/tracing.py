@@ -24,7 +24,7 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
     leaves: list[Leaf] = []
     for name, domain in model.domains.items():
         variables.append(Variable(name, domain, len(leaves)))
-        for s in domain.scalars():
+        for s in domain.scalars:
             leaves.append(Leaf(len(leaves), name + s.path, s.kind, s.low, s.high))
     return tuple(variables), tuple(leaves)
 
@@ -118,7 +118,7 @@ class SymbolicState:
     def _path(self, start: int, domain: Domain) -> str:
         """The name of the value of a domain that starts at a leaf."""
         leaf: Leaf = self._leaves[start]
-        return leaf.path.removesuffix(domain.scalars()[0].path)
+        return leaf.path.removesuffix(domain.scalars[0].path)
 
 
 def flag_of(condition: Any) -> TracedFlag:

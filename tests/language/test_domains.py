@@ -78,7 +78,7 @@ def test_values_come_in_the_order_of_their_leaves_and_each_once(domain: Domain) 
 @examples(150)
 @given(domains())
 def test_a_value_is_what_its_leaves_and_its_json_say(domain: Domain) -> None:
-    scalars = domain.scalars()
+    scalars = domain.scalars
     for value in domain.values():
         leaves = domain.encode(value)
         assert all(s.low <= x <= s.high for s, x in zip(scalars, leaves, strict=True))
@@ -92,7 +92,7 @@ def test_a_value_is_what_its_leaves_and_its_json_say(domain: Domain) -> None:
 @examples(150)
 @given(domains())
 def test_leaves_have_paths_of_their_own(domain: Domain) -> None:
-    paths = [s.path for s in domain.scalars()]
+    paths = [s.path for s in domain.scalars]
     assert len(set(paths)) == len(paths) == domain.width
 
 

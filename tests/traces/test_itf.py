@@ -101,7 +101,7 @@ DOMAINS = st.recursive(
 @given(st.data())
 def test_every_value_comes_back(data: st.DataObject) -> None:
     domain = resolved(data.draw(DOMAINS), 2)
-    width = domain.scalars()
+    width = domain.scalars
     value = domain.decode(iter([data.draw(st.integers(x.low, x.high)) for x in width]))
     written = encoded(domain, value)
     assert decoded(domain, json.loads(json.dumps(written))) == value

@@ -1,0 +1,58 @@
+"""`isrcheck cache`: the compiled modules that are kept between runs; and the option by which a run keeps none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from isrcheck.checker.kernel.objects import VARIABLE, objects
+
+
+@click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
+@click.option("--clear", is_flag=True, help="Forget all of it.")
+def command(clear: bool) -> None:
+    """Compiled code is kept between runs, for this user, this processor and these versions alone.
+
+    The environment variable ISRCHECK_CACHE names another folder; empty it keeps nothing, as --no-cache does.
+    """
+    from isrcheck.checker.reports.layout import plural
+
+    folder = objects()
+    if folder is None:
+        click.echo(f"nothing is kept: {VARIABLE} is empty")
+        return
+    found = folder.files()
+    size = sum(about.st_size for _, about in found) / 2**20
+    if clear:
+        folder.clear()
+    words = f"{plural(len(found), 'file')}, {size:.1f} MiB of at most {folder.largest / 2**20:.0f} MiB"
+    click.echo(f"{folder.path}: {words}{', cleared' if clear else ''}")
+
+
+def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.with_resource(_nothing_kept())
+
+
+@contextmanager
+def _nothing_kept() -> Iterator[None]:
+    """For this process and those that it begins."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = ""
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
+def no_cache_option() -> Any:
+    """The option of every command that compiles."""
+    words = "Neither use nor keep compiled code of other runs."
+    return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)

@@ -1,0 +1,123 @@
+"""Compiled modules that are kept between processes, in the user's own cache folder.
+
+What lies there is run, so it is taken from nobody else: the folder and each file belong to the user and nobody else may
+write there, and a file is what it was when it was written. Whatever is not as it should be is compiled again.
+
+ISRCHECK_CACHE names another folder; empty it says that nothing is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "ISRCHECK_CACHE"
+LARGEST: Final = 512 << 20
+"""Bytes that are kept; the files that were not used for longest go first."""
+HASH: Final = hashlib.sha256
+SIZE: Final = HASH().digest_size
+
+
+def objects() -> Folder | None:
+    """Where objects are kept, None where they are not."""
+    named = os.environ.get(VARIABLE)
+    if named == "" or not hasattr(os, "getuid"):
+        return None
+    if named is not None:
+        return Folder(Path(named))
+    from platformdirs import user_cache_path
+
+    return Folder(user_cache_path("isrcheck") / "objects")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Objects as files, each named by the hash of its key, with the hash of key and content before the content.
+
+    Several processes may use it at once: a file appears whole or not at all. Nothing here raises an OSError: what
+    cannot be kept is not kept.
+    """
+
+    path: Path
+    largest: int = LARGEST
+
+    def get(self, key: str) -> bytes | None:
+        """The object of a key, None where there is none that can be trusted."""
+        path = self._file(key)
+        try:
+            if not _is_own(os.lstat(self.path), stat.S_ISDIR):
+                return None
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+                if not _is_own(os.fstat(file.fileno()), stat.S_ISREG):
+                    return None
+                content = file.read()
+            os.utime(path)
+        except OSError:
+            return None
+        if content[:SIZE] != _seal(key, content[SIZE:]):
+            with suppress(OSError):
+                path.unlink()
+            return None
+        return content[SIZE:]
+
+    def put(self, key: str, data: bytes) -> None:
+        """Keeps the object of a key."""
+        with suppress(OSError):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(os.lstat(self.path), stat.S_ISDIR):
+                return
+            handle, name = tempfile.mkstemp(dir=self.path, prefix=".", suffix=".part")
+            try:
+                with open(handle, "wb") as file:
+                    file.write(_seal(key, data) + data)
+                os.replace(name, self._file(key))
+            except BaseException:
+                os.unlink(name)
+                raise
+            self._shrink()
+
+    def files(self) -> list[tuple[Path, os.stat_result]]:
+        """What is kept, the least recently used first."""
+        return sorted(self._files(), key=lambda pair: (pair[1].st_mtime_ns, pair[0].name))
+
+    def clear(self) -> int:
+        """Forgets everything; how many files that were."""
+        found = self.files()
+        for path, _ in found:
+            path.unlink(missing_ok=True)
+        return len(found)
+
+    def _file(self, key: str) -> Path:
+        return self.path / HASH(key.encode()).hexdigest()
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        if not self.path.is_dir():
+            return
+        for path in self.path.iterdir():
+            with suppress(FileNotFoundError):  # another process may shrink it, too
+                yield path, path.lstat()
+
+    def _shrink(self) -> None:
+        found = self.files()
+        total = sum(about.st_size for _, about in found)
+        for path, about in found:
+            if total <= self.largest:
+                return
+            path.unlink(missing_ok=True)
+            total -= about.st_size
+
+
+def _seal(key: str, data: bytes) -> bytes:
+    return HASH(HASH(key.encode()).digest() + data).digest()
+
+
+def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
+    """Of the kind wanted, the user's, and nobody else may write to it."""
+    return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022
