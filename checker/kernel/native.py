@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any, Final, Protocol
 
 import llvmlite
@@ -24,6 +26,7 @@ SIGNATURES: Final[Mapping[str, tuple[int, bool]]] = {
 MODULE: Final = "; --- module\n"
 """The line between the modules of a text. A module is compiled when one of its functions is first asked for."""
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
+ATTENDED: Final = "isrcheck compiles"
 PASSES: Final = "sroa"
 """Variables into registers, no more: the text shares its expressions and is vectors already.
 
@@ -55,7 +58,7 @@ class Code:
 
     def _address(self, name: str, module: str) -> int:
         if module not in self._engines:
-            self._engines[module] = _compiled(module, self._objects)
+            self._engines[module] = attended(lambda: _compiled(module, self._objects))
         address: int = self._engines[module].get_function_address(name)
         return address
 
@@ -81,6 +84,23 @@ class _Lazily(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def attended(work: Callable[[], Any]) -> Any:
+    """What some work gives that Python cannot interrupt: it is done by another thread, and this one hears Ctrl-C.
+
+    The thread goes on after that; a process that has been interrupted must not wait for it.
+    """
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name=ATTENDED, daemon=True).start()
+    return outcome.result()
 
 
 def _compiled(text: str, objects: Objects | None) -> Any:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import counter, mistaken
 
 ISRCHECK = [sys.executable, "-m", "isrcheck"]
@@ -142,3 +144,33 @@ def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path
     assert b"\x1b[3" not in on_a_terminal("check", path, NO_COLOR="1")
     long = on_a_terminal("check", *LONG, "--max-seconds", "2", NO_COLOR="1")
     assert b"searching: level" in long
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "from isrcheck.checker.kernel.native import attended\ntell(); attended(lambda: sleep(3600))",
+        "tell(); sleep(3600)",
+    ],
+    ids=["while code is compiled", "while modules are imported"],
+)
+def test_an_interrupt_is_heard(work: str, tmp_path: Path) -> None:
+    """What the command imports is busy for an hour."""
+    (tmp_path / "busy.py").write_text(f"from time import sleep\ntell = lambda: print('busy', flush=True)\n{work}\n")
+    code = """
+import sys, types
+import isrcheck.__main__
+
+def main(prog_name):
+    import busy
+
+cli = sys.modules["isrcheck.checker.cli"] = types.ModuleType("isrcheck.checker.cli")
+cli.main = main
+isrcheck.__main__.main()
+"""
+    asked = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **asked) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == b"busy\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"isrcheck: interrupted\n"
+    assert process.returncode == 130
