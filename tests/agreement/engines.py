@@ -79,8 +79,18 @@ def by_evaluation(interpreter: Interpreter, system: TransitionSystem, keep_going
 
 
 def by_native_code(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    """With workers and a store."""
+    return _by_local(system, keep_going, deadlock, small=0)
+
+
+def by_arrays(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    """As small spaces are explored."""
+    return _by_local(system, keep_going, deadlock, small=1 << 20)
+
+
+def _by_local(system: TransitionSystem, keep_going: bool, deadlock: bool, small: int) -> Answer:
     limits = Limits(states=STATES)
-    found, levels = search(system, keep_going=keep_going, deadlock=deadlock, limits=limits, report=None)
+    found, levels = search(system, keep_going=keep_going, deadlock=deadlock, limits=limits, report=None, small=small)
     states = [levels.leaves(levels.level_states(k + 1)) for k in range(len(found.levels))]
     assert all(len(set(level)) == len(level) for level in states)
     labels = [t.label for t in system.transitions]

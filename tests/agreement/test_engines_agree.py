@@ -16,7 +16,7 @@ from isrcheck.checker.results import Result
 from isrcheck.model.language import concrete, plain, symbolic
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.tracing import SymbolicState
-from tests.agreement.engines import STATES, Engine, by_evaluation, by_native_code, by_reference, traced
+from tests.agreement.engines import STATES, Engine, by_arrays, by_evaluation, by_native_code, by_reference, traced
 from tests.agreement.profiles import THOROUGH, examples
 from tests.agreement.random_models import load, models
 
@@ -42,6 +42,12 @@ def test_the_traced_transitions_mean_what_the_methods_do(source: str, question: 
 @given(models(), st.sampled_from(QUESTIONS))
 def test_native_code_finds_what_the_reference_finds(source: str, question: Question) -> None:
     assert_agree(source, question, by_native_code)
+
+
+@examples(150)
+@given(models(), st.sampled_from(QUESTIONS))
+def test_arrays_find_what_the_reference_finds(source: str, question: Question) -> None:
+    assert_agree(source, question, by_arrays)
 
 
 @examples(100)

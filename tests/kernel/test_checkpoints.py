@@ -17,13 +17,14 @@ from click.testing import CliRunner, Result
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels, checkpoint, search
+from isrcheck.checker.engines.local import NativeLevels, checkpoint
 from isrcheck.checker.engines.local.store import Store
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.results import CheckpointRefused, LimitTooSmall
 from isrcheck.model.language.expressions import TRUE, and_, eq, leaf, lt, not_
 from isrcheck.model.language.system import TransitionSystem
+from tests.kernel.large import search
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 
 ALWAYS = 1e-9

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import NativeLevels, loops, search
-from isrcheck.checker.engines.local.search import Search, minimum_memory
+from isrcheck.checker.engines.local import NativeLevels, loops
+from isrcheck.checker.engines.local.large import Search, minimum_memory
 from isrcheck.checker.engines.local.store import GROWTH, OutOfMemory, Store
 from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.results import LimitTooSmall
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
 from isrcheck.model.language.system import TransitionSystem
+from tests.kernel.large import search
 from tests.kernel.toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 

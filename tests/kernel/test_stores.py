@@ -15,8 +15,8 @@ from hypothesis import given
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels, loops, search
-from isrcheck.checker.engines.local.search import Search, omission_probability
+from isrcheck.checker.engines.local import NativeLevels, loops
+from isrcheck.checker.engines.local.large import Search, omission_probability
 from isrcheck.checker.engines.local.store import OutOfMemory, Store
 from isrcheck.checker.exploration import Exploration, Limits, Storing
 from isrcheck.checker.kernel.compile import Kernel
@@ -24,6 +24,7 @@ from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
+from tests.kernel.large import search
 from tests.kernel.toys import explore, grid, ring
 
 OTHERS: tuple[Literal["disk", "compact"], ...] = ("disk", "compact")

@@ -16,8 +16,8 @@ from hypothesis import given
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels, search
-from isrcheck.checker.engines.local.search import Search, minimum_memory
+from isrcheck.checker.engines.local import NativeLevels
+from isrcheck.checker.engines.local.large import Search, minimum_memory
 from isrcheck.checker.engines.local.store import Store
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
@@ -25,6 +25,7 @@ from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
+from tests.kernel.large import search
 from tests.kernel.toys import explore, grid, ring
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.store import Store
 from isrcheck.checker.exploration import Edges
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
+
+if TYPE_CHECKING:
+    from isrcheck.checker.engines.local.store import Store
 
 BLOCK: Final = 1 << 14
 """States expanded at once; the arrays of a block are a few megabytes."""
@@ -108,6 +109,8 @@ class NativeLevels:
 
     def _finder(self, targets: Words) -> Callable[[Words], Integers]:
         """A function from states to their positions in `targets`, -1 where they are not there."""
+        from isrcheck.checker.engines.local import loops
+
         hashes = self.kernel.hashes(targets)
         index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int64)
         loops.index_rows(hashes, index)

@@ -1,153 +1,24 @@
-"""Breadth-first search, level by level: expand, hash, insert what is new, then look at the new states.
+"""The local engine: exact breadth-first search over packed states, level by level, in native code.
 
-Workers are threads; they take batches of the level from a common counter and insert into a common store without locks.
-What a search finds depends neither on their number nor on their order: levels are sets, and all else is sums, least
-and greatest values.
+A small space is explored with arrays alone, a large one, or one with anything particular, by workers over a store. What
+is found is the same.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-import numpy as np
-
-from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.checkpoint import Checkpoint, Known, question_of, termination_interrupts
-from isrcheck.checker.engines.local.errors import failing_instance, failing_predicate
 from isrcheck.checker.engines.local.levels import NativeLevels
-from isrcheck.checker.engines.local.orbits import OrbitLevels
-from isrcheck.checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
-from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Stop, Storing
-from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
-from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.llvm import ACTIONS, FAILURES, GREATEST, LEAST
-from isrcheck.checker.kernel.orbits import Orbits, distinct
-from isrcheck.checker.kernel.verdicts import FAILED
-from isrcheck.checker.results import LimitTooSmall
+from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
+from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
+from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.model.language.system import TransitionSystem
 
-BATCH_BITS: Final = 8
-"""Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
-BATCHES_EACH: Final = 16
-"""A worker more has to have so many batches to do in a level."""
-SLICE: Final = 0.05
-"""Seconds of work between two looks at the clock, at the limits and at signals."""
-LARGEST_BATCH_ROWS: Final = 1 << 19
-
-
-class _Stopped(Exception):
-    def __init__(self, reason: Stop) -> None:
-        self.reason: Stop = reason
-
-
-@dataclass(frozen=True)
-class _Level:
-    """A whole level, and the expansion of the one before, of which it is the new states.
-
-    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
-    states its orbits have, which are as many as its states are where no symmetry is used.
-    """
-
-    distinct: int
-    ends: Integers
-    seen: int
-    rejected: int
-    generated: list[int]
-    degrees: tuple[int, int] | None
-    weight: int
-
-    def to_json(self) -> Known:
-        return {
-            "distinct": self.distinct,
-            "ends": self.ends.tolist(),
-            "seen": hex(self.seen),
-            "rejected": self.rejected,
-            "generated": self.generated,
-            "degrees": self.degrees,
-            "weight": self.weight,
-        }
-
-    @classmethod
-    def from_json(cls, data: Known) -> _Level:
-        ends = np.array(data["ends"], dtype=np.int64)
-        degrees = None if data["degrees"] is None else (data["degrees"][0], data["degrees"][1])
-        return cls(
-            data["distinct"], ends, int(data["seen"], 16), data["rejected"], data["generated"], degrees, data["weight"]
-        )
-
-
-def _batch_bits(transitions: int) -> int:
-    """Of which power of two a batch is: fewer states where each may have very many successors."""
-    return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
-
-
-def _room(transitions: int) -> int:
-    return (1 << _batch_bits(transitions)) * transitions + ROOM
-
-
-class _Worker:
-    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        room = _room(kernel.transitions)
-        shapes: tuple[int | tuple[int, int], ...] = (
-            (1 << _batch_bits(kernel.transitions), kernel.words), (room, kernel.words), room, room,
-            (room, kernel.verdicts.words),
-        )  # fmt: skip
-        self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
-        self._kernel = kernel
-        self.begin()
-
-    def begin(self) -> None:
-        """At the beginning of a level nothing is counted."""
-        self.tally = self._kernel.tally()
-        self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
-        self.weight = np.zeros((1, 1), dtype=np.uint64)
-        self.cursor = np.zeros(4, dtype=np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(buffer.nbytes for buffer in self.buffers)
-
-
-def omission_probability(states: int) -> float:
-    """Not below the probability that some state was taken for another, if fingerprints are as good as random ones.
-
-    Two states are one where 64 bits of fingerprint and the bits of the partition agree: n * n / 2 pairs at most, and
-    twice that, since n is counted without the states that were omitted. Rounded up to one digit.
-    """
-    exact = states * states / 2.0 ** (64 + PARTITION_BITS)
-    digits = 10.0 ** math.floor(math.log10(exact)) if exact > 0 else 1.0
-    return min(1.0, float(f"{math.ceil(exact / digits) * digits:.0e}"))
-
-
-def minimum_memory(system: TransitionSystem, workers: int = 1, compact: bool = False) -> int:
-    """How many bytes a search needs to begin."""
-    layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
-    words = layout.words
-    verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    buffers = 8 * workers * (_room(transitions) * (words + 2 + verdict_words) + (words << _batch_bits(transitions)))
-    return smallest(words, layout.row_bytes, workers, compact) + buffers + 32 * words * len(system.initial)
-
-
-def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """As many of these workers as half of the memory has room for, one at least."""
-    while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
-        workers -= 1
-    return workers
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PLENTY: Final = 1 << 30
+"""With so many bytes a small search need not look at the limit of memory."""
 
 
 def search(
@@ -161,366 +32,46 @@ def search(
     classes: Sequence[Sequence[int]] = (),
     keeping: Keeping | None = None,
     storing: Storing = Storing(),
+    small: int = LARGEST,
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
 
     None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
     brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
     levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
-    where the states are; what is said of a compact store stands in `extra`.
+    where the states are; what is said of a compact store stands in `extra`. A space of up to `small` states may be
+    explored without all this; with 0 none is.
     """
-    compact = storing.kind == "compact"
-    began = time.perf_counter()
-    workers = _affordable(system, workers or processors(), limits.memory)
-    minimum = minimum_memory(system, workers, compact)
-    if limits.memory is not None and limits.memory < minimum:
-        raise LimitTooSmall(limits.memory, minimum)
+    workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
-    orbits = Orbits(system, kernel.layout, classes) if classes else None
     compiled = time.perf_counter()
-    shape = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
-    spool = None if storing.kind == "memory" else storing.folder or tempfile.gettempdir()
-    store = Store(*shape, limits.memory, workers, compact=compact, spool=spool)
-    run = Search(system, kernel, store, limits, report, began, workers, orbits)
-    if keeping is not None:
-        run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, compact, classes))
-    with termination_interrupts(keeping is not None):
-        exploration = run.explore(keep_going, deadlock)
-    exploration.seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
-    exploration.workers = workers
-    if storing.kind != "memory":
-        exploration.extra["store"] = storing.kind
-    if compact:
-        exploration.extra["omission_probability"] = omission_probability(int(store.counts.sum()))
-    return exploration, run.levels
+    little = limits.memory is not None and limits.memory < PLENTY
+    found = None
+    if small and not (little or classes or keeping is not None or storing != Storing()):
+        found = _searched(SmallSearch(system, kernel, limits, report, began, small), keep_going, deadlock, workers)
+    if found is None:
+        from isrcheck.checker.engines.local.large import search_large
+
+        found = search_large(
+            system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
+            workers=workers, classes=classes, keeping=keeping, storing=storing,
+        )  # fmt: skip
+    found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
+    return found
 
 
-class Search:
-    """A search over one store. Only whole levels are in `history`: an interruption at any moment loses nothing else."""
-
-    def __init__(
-        self,
-        system: TransitionSystem,
-        kernel: Kernel,
-        store: Store,
-        limits: Limits,
-        report: Report | None,
-        began: float,
-        workers: int = 1,
-        orbits: Orbits | None = None,
-    ) -> None:
-        self.system, self.kernel, self.store, self.limits = system, kernel, store, limits
-        self.orbits = orbits
-        self._report, self._began = report, began
-        self.history: list[_Level] = []
-        self._ends: list[Integers] = [store.counts]
-        self.levels = NativeLevels(system, kernel, store, self._ends)
-        if orbits is not None:
-            self.levels = OrbitLevels(system, kernel, store, self._ends, orbits)
-        self._workers = [_Worker(kernel) for _ in range(workers)]
-        store.account(sum(w.nbytes for w in self._workers))
-        self._team = _Team(workers - 1)
-        self._bits = min(_batch_bits(kernel.transitions), store.block)
-        self._shared = np.zeros(loops.SHARED, dtype=np.int64)
-        self._distinct = self._generated = 0
-        self._work = 4 << BATCH_BITS
-        self.checkpoint: Checkpoint | None = None
-
-    def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
-        first = self._first()
-        answer = Exploration(initial=len(first))
-        if self.orbits is not None:
-            answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
-        if self.checkpoint is not None and self.checkpoint.resumed:
-            self._restore(self.checkpoint, answer, deadlock)
-        try:
-            if not self.history:
-                self._initial(first)
-            self._loop(answer, keep_going, deadlock)
-        except _Stopped as stopped:
-            answer.stopped = stopped.reason
-        except (OutOfMemory, MemoryError):
-            answer.stopped = "memory"
-        except KeyboardInterrupt:
-            answer.stopped = "interrupt"
-        except OSError:
-            # The disk of the states may be full, and that of the checkpoint not.
-            self._keep()
-            raise
-        self._fold(answer)
-        if answer.stopped in ("memory", "time", "interrupt"):
-            self._partial(answer, deadlock)
-        self._team.dismiss()
-        self._keep()
-        answer.peak_store_bytes = self.store.peak
-        return answer
-
-    # --- levels -----------------------------------------------------------------------------------------------------
-
-    def _loop(self, answer: Exploration, keep_going: bool, deadlock: bool) -> None:
-        while True:
-            level, last = len(self.history), self.history[-1]
-            if self.checkpoint is not None and self.checkpoint.due:
-                self._keep()
-            if last.seen >> FAILED & 1:
-                answer.error = level, failing_predicate(self.levels, level), None
-                raise _Stopped("error")
-            if not keep_going and last.seen & self._violations():
-                raise _Stopped("violation")
-            if not last.distinct:
-                return
-            if self.limits.states is not None and self._distinct > self.limits.states:
-                raise _Stopped("states")
-            self._expand(level)
-            if self._tally[FAILURES]:
-                answer.error = level, *failing_instance(self.levels, level)
-                raise _Stopped("error")
-            if deadlock and self._tally[LEAST] == 0:
-                answer.deadlock = answer.deadlock or level
-                if not keep_going:
-                    raise _Stopped("violation")
-            self._finish_level()
-
-    def _keep(self) -> None:
-        """All whole levels into the checkpoint, where there is one."""
-        if self.checkpoint is not None:
-            self.checkpoint.write(self.store, [level.to_json() for level in self.history])
-
-    def _violations(self) -> int:
-        return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
-
-    @property
-    def _tally(self) -> Integers:
-        """What the workers have counted in this level, together."""
-        tallies = np.stack([w.tally for w in self._workers])
-        total: Integers = tallies.sum(axis=0)
-        total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
-        return total
-
-    @property
-    def _totals(self) -> Words:
-        total: Words = np.bitwise_or.reduce(np.concatenate([w.totals for w in self._workers]), axis=0)
-        return total
-
-    def _sum(self, entry: int) -> int:
-        """An entry of all cursors together."""
-        return sum(int(w.cursor[entry]) for w in self._workers)
-
-    def _first(self) -> Words:
-        """The initial states, one of each orbit."""
-        rows = self.kernel.layout.pack(self.system.initial)
-        return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
-
-    def _initial(self, rows: Words) -> None:
-        verdicts = self.kernel.judge(rows)
-        counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(loops.OUTSIDE_BIT) == 0])
-        first = self._workers[0]
-        first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
-        first.cursor[loops.REJECTED] = len(rows) - len(counted)
-        self.store.insert(counted, self.kernel.hashes(counted))
-        self._finish_level()
-
-    def _restore(self, checkpoint: Checkpoint, answer: Exploration, deadlock: bool) -> None:
-        """The levels of a checkpoint; `LimitTooSmall` where the limit of memory does not even hold them."""
-        try:
-            levels = checkpoint.read(self.store)
-        except OutOfMemory:
-            rows = checkpoint.size // self.store.row_bytes
-            needed = minimum_memory(self.system, len(self._workers)) + checkpoint.size + 8 * rows
-            raise LimitTooSmall(self.limits.memory or 0, needed) from None
-        for number, level in enumerate(map(_Level.from_json, levels)):
-            if level.distinct:
-                self._ends.append(level.ends)
-            if deadlock and level.degrees is not None and level.degrees[0] == 0:
-                answer.deadlock = answer.deadlock or number
-            self._distinct += level.distinct
-            self._generated += sum(level.generated)
-            self.history.append(level)
-
-    def _expand(self, level: int) -> None:
-        """All successors of a level into the store; `_Stopped` where a limit is reached."""
-        for worker in self._workers:
-            worker.begin()
-        ends = np.stack(self._ends[level - 1 : level + 1])
-        starts, hands = self._share(ends)
-        names = ("expand", "hashes", "judge")
-        addresses = [self.kernel.addresses[name] for name in names]
-        addresses.append(0 if self.orbits is None else self.orbits.addresses["representatives"])
-        functions = np.array(addresses, dtype=np.int64)
-        constrained = bool(self.system.constraints)
-        store, shared = self.store, self._shared
-
-        def part(worker: _Worker) -> int:
-            outcome: int = loops.advance(
-                functions, store.words, store.row_bytes, store.compact, constrained, store.partitions, store.blocks,
-                store.block, store.shift, ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally,
-                worker.totals, self._work,
-            )  # fmt: skip
-            return outcome
-
-        while True:
-            before, already = time.perf_counter(), self._sum(loops.EXPANDED)
-            shared[loops.PAUSE] = 0
-            outcomes = self._team.together(part, hands, self._pause)
-            if all(outcome == loops.FINISHED for outcome in outcomes):
-                return
-            if shared[loops.PAUSE]:
-                store.make_room(self._team.each)
-            self._between(level, time.perf_counter() - before, self._sum(loops.EXPANDED) - already)
-
-    def _pause(self) -> None:
-        self._shared[loops.PAUSE] = 1
-
-    def _share(self, ends: Integers) -> tuple[Integers, list[_Worker]]:
-        """How many batches lie before each partition, the first batch being next, and who shall work on them."""
-        first, last = ends[0] >> self._bits, ends[1] + (1 << self._bits) - 1 >> self._bits
-        batches = np.where(ends[1] > ends[0], last - first, 0)
-        starts = np.concatenate([[0], np.cumsum(batches)]).astype(np.int64)
-        self._shared[loops.NEXT] = 0
-        return starts, self._workers[: max(1, int(starts[-1]) // BATCHES_EACH)]
-
-    def _between(self, level: int, seconds: float, expanded: int) -> None:
-        """Time, report, and how much to do until the next look."""
-        if expanded >= self._work:
-            self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
-        elapsed = time.perf_counter() - self._began
-        if self.limits.seconds is not None and elapsed > self.limits.seconds:
-            raise _Stopped("time")
-        if self._report is not None and expanded >= 1 << BATCH_BITS:
-            self._report(self._progress(level, elapsed))
-
-    def _progress(self, level: int, elapsed: float) -> Progress:
-        return Progress(
-            level=level + 1,
-            distinct=int(self.store.counts.sum()),
-            generated=self._generated + int(self._tally[ACTIONS:].sum()),
-            frontier=self.history[-1].distinct,
-            expanded=self._sum(loops.EXPANDED),
-            memory=self.store.held,
-            seconds=elapsed,
-            levels=tuple(level.distinct for level in self.history),
-        )
-
-    def _finish_level(self) -> None:
-        """The new states become a level."""
-        ends = self.store.counts
-        self._survey(ends)
-        tally, found = self._tally, int((ends - self._ends[-1]).sum())
-        finished = _Level(
-            distinct=found,
-            ends=ends,
-            seen=_integer(self._totals),
-            rejected=self._sum(loops.REJECTED),
-            generated=tally[ACTIONS:].tolist(),
-            degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
-            weight=found if self.orbits is None else self._weight(ends, self.orbits),
-        )
-        if finished.distinct:
-            self._ends.append(ends)
-        self._distinct += finished.distinct
-        self._generated += sum(finished.generated)
-        self.history.append(finished)
-
-    def _survey(self, ends: Integers) -> None:
-        """The verdicts of all states behind the last whole level."""
-        self._look_over(ends, self.kernel.addresses["survey"], lambda worker: worker.totals)
-
-    def _weight(self, ends: Integers, orbits: Orbits) -> int:
-        """How many states the orbits behind the last whole level have."""
-        for worker in self._workers:
-            worker.weight[:] = 0
-        self._look_over(ends, orbits.addresses["weights"], lambda worker: worker.weight)
-        return sum(int(worker.weight[0, 0]) for worker in self._workers)
-
-    def _look_over(self, ends: Integers, function: int, totals: Callable[[_Worker], Words]) -> None:
-        """What a function of the kernel says of all states behind the last whole level, into arrays of the workers."""
-        slices = np.stack([self._ends[-1], ends])
-        starts, hands = self._share(slices)
-        store = self.store
-
-        def part(worker: _Worker) -> None:
-            loops.survey(
-                function, store.words, store.row_bytes, store.blocks, store.block, slices, starts, self._bits,
-                self._shared, worker.buffers[0], totals(worker),
-            )  # fmt: skip
-
-        self._team.together(part, hands, self._pause)
-
-    # --- the answer -------------------------------------------------------------------------------------------------
-
-    def _fold(self, answer: Exploration) -> None:
-        """What the whole levels say."""
-        verdicts = self.kernel.verdicts
-        for number, level in enumerate(self.history, start=1):
-            answer.rejected += level.rejected
-            if level.distinct:
-                answer.levels.append(level.distinct)
-                if answer.orbits is not None:
-                    answer.orbits.states.append(level.weight)
-            if level.degrees is not None:
-                answer.generated.append(level.generated)
-                least, greatest = answer.degrees or level.degrees
-                answer.degrees = min(least, level.degrees[0]), max(greatest, level.degrees[1])
-            for names, seen in (
-                (verdicts.invariants, answer.violated),
-                (verdicts.goals, answer.goals),
-                (verdicts.bounds, answer.bounds),
-            ):
-                seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
-
-    def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """What was seen of the level that is not whole."""
-        ends, level = self.store.counts, len(self.history) + 1
-        self._survey(ends)
-        answer.partial = {
-            "level": level,
-            "generated": int(self._tally[ACTIONS:].sum()),
-            "distinct": int((ends - self._ends[-1]).sum()),
-        }
-        seen = _integer(self._totals)
-        for name, bit in self.kernel.verdicts.invariants.items():
-            if seen >> bit & 1 and name not in answer.violated:
-                answer.violated[name] = level
-                answer.partial_violations.add(name)
-        if deadlock and self._tally[LEAST] == 0:
-            answer.deadlock = answer.deadlock or level - 1
-        if self._tally[FAILURES]:
-            answer.error = level - 1, *failing_instance(self.levels, level - 1)
-            answer.stopped = "error"
+def _searched(
+    search: SmallSearch, keep_going: bool, deadlock: bool, workers: int
+) -> tuple[Exploration, NativeLevels] | None:
+    """What a search for small spaces finds, None where the space is not small; the workers have nothing to do."""
+    try:
+        found = search.explore(keep_going, deadlock)
+    except TooLarge:
+        return None
+    found.workers = workers
+    return found, search.levels
 
 
-def _integer(words: Words) -> int:
-    """Verdict words as one integer of many bits."""
-    return sum(int(word) << 64 * i for i, word in enumerate(words.reshape(-1)))
-
-
-class _Team:
-    """Threads that work beside the main one."""
-
-    def __init__(self, size: int) -> None:
-        self._pool = ThreadPoolExecutor(size) if size > 0 else None
-
-    def together(self, part: Callable[[_Worker], Any], hands: Sequence[_Worker], stop: Callable[[], None]) -> list[Any]:
-        """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
-        first, *others = hands
-        if self._pool is None or not others:
-            return [part(first)]
-        tasks = [self._pool.submit(part, worker) for worker in others]
-        try:
-            return [part(first), *(task.result() for task in tasks)]
-        except BaseException:
-            stop()
-            for task in tasks:
-                while not task.done():
-                    with suppress(BaseException):
-                        task.exception()
-            raise
-
-    def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Calls a function with each number."""
-        for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
-            pass
-
-    def dismiss(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

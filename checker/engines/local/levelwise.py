@@ -1,0 +1,150 @@
+"""What every search level by level has in common: when it stops, and what its whole levels say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isrcheck.checker.engines.local.errors import failing_instance, failing_predicate
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.exploration import Exploration, Limits, Stop
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.llvm import ACTIONS, FAILURES, LEAST
+from isrcheck.checker.kernel.verdicts import FAILED
+from isrcheck.model.language.system import TransitionSystem
+
+
+class Stopped(Exception):
+    """The search ends before it is done."""
+
+    def __init__(self, reason: Stop) -> None:
+        self.reason: Stop = reason
+
+
+@dataclass(frozen=True)
+class Level:
+    """A whole level, and the expansion of the one before, of which it is the new states.
+
+    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
+    states its orbits have, which are as many as its states are where no symmetry is used.
+    """
+
+    distinct: int
+    seen: int
+    rejected: int
+    generated: list[int]
+    degrees: tuple[int, int] | None
+    weight: int
+
+
+class Levelwise:
+    """A search whose whole levels are in `history`: an interruption at any moment loses nothing else."""
+
+    def __init__(self, system: TransitionSystem, kernel: Kernel, limits: Limits, levels: NativeLevels) -> None:
+        self.system, self.kernel, self.limits, self.levels = system, kernel, limits, levels
+        self.history: list[Level] = []
+        self._distinct = self._generated = 0
+
+    # --- what a search does in its own way --------------------------------------------------------------------------
+
+    def _expand(self, level: int) -> None:
+        """All successors of a level; `Stopped` where a limit is reached."""
+        raise NotImplementedError
+
+    def _finish_level(self) -> None:
+        """The new states become a level."""
+        raise NotImplementedError
+
+    def _look_at_rest(self) -> int:
+        """Judges the new states of a level that will not be whole; how many they are."""
+        raise NotImplementedError
+
+    @property
+    def _tally(self) -> Integers:
+        """What was counted in this level."""
+        raise NotImplementedError
+
+    @property
+    def _totals(self) -> Words:
+        """The verdicts in this level, together."""
+        raise NotImplementedError
+
+    def _between_levels(self) -> None:
+        """What else is to be done after a whole level."""
+
+    # --- what is the same -------------------------------------------------------------------------------------------
+
+    def _loop(self, answer: Exploration, keep_going: bool, deadlock: bool) -> None:
+        while True:
+            level, last = len(self.history), self.history[-1]
+            self._between_levels()
+            if last.seen >> FAILED & 1:
+                answer.error = level, failing_predicate(self.levels, level), None
+                raise Stopped("error")
+            if not keep_going and last.seen & self._violations():
+                raise Stopped("violation")
+            if not last.distinct:
+                return
+            if self.limits.states is not None and self._distinct > self.limits.states:
+                raise Stopped("states")
+            self._expand(level)
+            if self._tally[FAILURES]:
+                answer.error = level, *failing_instance(self.levels, level)
+                raise Stopped("error")
+            if deadlock and self._tally[LEAST] == 0:
+                answer.deadlock = answer.deadlock or level
+                if not keep_going:
+                    raise Stopped("violation")
+            self._finish_level()
+
+    def _add(self, level: Level) -> None:
+        self._distinct += level.distinct
+        self._generated += sum(level.generated)
+        self.history.append(level)
+
+    def _violations(self) -> int:
+        return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
+
+    def _fold(self, answer: Exploration) -> None:
+        """What the whole levels say."""
+        verdicts = self.kernel.verdicts
+        for number, level in enumerate(self.history, start=1):
+            answer.rejected += level.rejected
+            if level.distinct:
+                answer.levels.append(level.distinct)
+                if answer.orbits is not None:
+                    answer.orbits.states.append(level.weight)
+            if level.degrees is not None:
+                answer.generated.append(level.generated)
+                least, greatest = answer.degrees or level.degrees
+                answer.degrees = min(least, level.degrees[0]), max(greatest, level.degrees[1])
+            for names, seen in (
+                (verdicts.invariants, answer.violated),
+                (verdicts.goals, answer.goals),
+                (verdicts.bounds, answer.bounds),
+            ):
+                seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
+
+    def _partial(self, answer: Exploration, deadlock: bool) -> None:
+        """What was seen of the level that is not whole."""
+        distinct, level = self._look_at_rest(), len(self.history) + 1
+        answer.partial = {
+            "level": level,
+            "generated": int(self._tally[ACTIONS:].sum()),
+            "distinct": distinct,
+        }
+        seen = as_integer(self._totals)
+        for name, bit in self.kernel.verdicts.invariants.items():
+            if seen >> bit & 1 and name not in answer.violated:
+                answer.violated[name] = level
+                answer.partial_violations.add(name)
+        if deadlock and self._tally[LEAST] == 0:
+            answer.deadlock = answer.deadlock or level - 1
+        if self._tally[FAILURES]:
+            answer.error = level - 1, *failing_instance(self.levels, level - 1)
+            answer.stopped = "error"
+
+
+def as_integer(words: Words) -> int:
+    """Verdict words as one integer of many bits."""
+    return sum(int(word) << 64 * i for i, word in enumerate(words.reshape(-1)))

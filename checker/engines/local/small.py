@@ -1,0 +1,221 @@
+"""The search for small spaces: arrays and nothing else, so that an answer does not wait for what large ones need.
+
+A space that turns out larger is begun again by the other search; what that costs is a fraction of what it takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.local.levels import BLOCK, NativeLevels
+from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
+from isrcheck.checker.exploration import Exploration, Limits, Progress, Report
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.llvm import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.kernel.verdicts import OUTSIDE
+from isrcheck.model.language.system import TransitionSystem
+
+LARGEST: Final = 1 << 17
+"""States that are still few: their search takes about as long as the loops of the other one take to load."""
+ROOM: Final = 1 << 19
+"""Successors of the states that are expanded at once, at most."""
+
+
+class TooLarge(Exception):
+    """The space has more states than this search is for, or two of them have one hash."""
+
+
+class SmallLevels(NativeLevels):
+    """The levels of a small search: each an array."""
+
+    def __init__(self, system: TransitionSystem, kernel: Kernel) -> None:
+        self.system, self.kernel = system, kernel
+        self.rows: list[Words] = []
+
+    @property
+    def depth(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, level: int) -> Iterator[Words]:
+        rows = self.rows[level - 1]
+        return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
+
+    def _finder(self, targets: Words) -> Callable[[Words], Integers]:
+        try:
+            return Known(self.kernel, targets, np.arange(len(targets))).positions
+        except TooLarge:
+            return super()._finder(targets)
+
+
+class Known:
+    """Different states in the order of their hashes, each with a number."""
+
+    def __init__(self, kernel: Kernel, rows: Words, numbers: Integers) -> None:
+        hashes = kernel.hashes(rows)
+        order = np.argsort(hashes, kind="stable")
+        self._kernel = kernel
+        self.rows, self.hashes, self.numbers = rows[order], hashes[order], numbers[order]
+        if (self.hashes[1:] == self.hashes[:-1]).any():
+            raise TooLarge
+
+    def positions(self, states: Words) -> Integers:
+        """The number of each of some states, -1 where it is not known."""
+        hashes = self._kernel.hashes(states)
+        place = np.searchsorted(self.hashes, hashes)
+        found = np.full(len(states), -1, dtype=np.int64)
+        (near,) = np.nonzero(place < len(self.hashes))
+        near = near[self.hashes[place[near]] == hashes[near]]
+        same = (self.rows[place[near]] == states[near]).all(axis=1)
+        found[near[same]] = self.numbers[place[near[same]]]
+        return found
+
+    def with_new(self, rows: Words) -> tuple[Known, Words]:
+        """These states and some more, and which of those are new; `TooLarge` where hashes do not tell them apart."""
+        hashes = self._kernel.hashes(rows)
+        order = np.argsort(hashes, kind="stable")
+        rows, hashes = rows[order], hashes[order]
+        again = np.concatenate([np.zeros(min(1, len(rows)), dtype=np.bool_), hashes[1:] == hashes[:-1]])
+        if not (rows[1:] == rows[:-1])[again[1:]].all():
+            raise TooLarge
+        rows, hashes = rows[~again], hashes[~again]
+        place = np.searchsorted(self.hashes, hashes)
+        known = np.zeros(len(rows), dtype=np.bool_)
+        inside = place < len(self.hashes)
+        known[inside] = self.hashes[place[inside]] == hashes[inside]
+        if not (self.rows[place[known]] == rows[known]).all():
+            raise TooLarge
+        more = object.__new__(Known)
+        more._kernel = self._kernel
+        place, rows, hashes = place[~known], rows[~known], hashes[~known]
+        more.rows = np.insert(self.rows, place, rows, axis=0)
+        more.hashes = np.insert(self.hashes, place, hashes)
+        more.numbers = np.zeros(len(more.hashes), dtype=np.int64)
+        return more, rows
+
+
+class SmallSearch(Levelwise):
+    """A search over arrays; `TooLarge` where there are more than `largest` states."""
+
+    def __init__(
+        self,
+        system: TransitionSystem,
+        kernel: Kernel,
+        limits: Limits,
+        report: Report | None,
+        began: float,
+        largest: int = LARGEST,
+    ) -> None:
+        self._rows = SmallLevels(system, kernel)
+        super().__init__(system, kernel, limits, self._rows)
+        self._report, self._began, self._largest = report, began, largest
+        none = np.empty((0, kernel.words), dtype=np.uint64)
+        self._known, self._fresh = Known(kernel, none, np.empty(0, dtype=np.int64)), [none]
+        self._block = max(8, min(BLOCK, ROOM // max(kernel.transitions, 1)))
+        self._begin()
+
+    def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
+        first = self.kernel.layout.pack(self.system.initial)
+        answer = Exploration(initial=len(first))
+        try:
+            self._take(first)
+            self._finish_level()
+            self._loop(answer, keep_going, deadlock)
+        except Stopped as stopped:
+            answer.stopped = stopped.reason
+        except KeyboardInterrupt:
+            answer.stopped = "interrupt"
+        self._fold(answer)
+        if answer.stopped in ("time", "interrupt"):
+            self._partial(answer, deadlock)
+        answer.peak_store_bytes = self._held
+        return answer
+
+    @property
+    def _held(self) -> int:
+        return 2 * self._known.rows.nbytes + self._known.hashes.nbytes
+
+    @property
+    def _tally(self) -> Integers:
+        return self._counted
+
+    @property
+    def _totals(self) -> Words:
+        return self._seen
+
+    def _begin(self) -> None:
+        """At the beginning of a level nothing is counted."""
+        self._counted, self._rejected = self.kernel.tally(), 0
+        self._seen = np.zeros(self.kernel.verdicts.words, dtype=np.uint64)
+
+    def _expand(self, level: int) -> None:
+        self._begin()
+        frontier, expanded = self._rows.rows[-1], 0
+        for start in range(0, len(frontier), self._block):
+            states = frontier[start : start + self._block]
+            successors, _, _, tally = self.kernel.expand(states)
+            self._count(tally)
+            self._take(successors)
+            expanded += len(states)
+            elapsed = time.perf_counter() - self._began
+            if self.limits.seconds is not None and elapsed > self.limits.seconds:
+                raise Stopped("time")
+            if self._report is not None and len(states) == self._block:
+                self._report(self._progress(level, expanded, elapsed))
+
+    def _count(self, tally: Integers) -> None:
+        least = min(self._counted[LEAST], tally[LEAST])
+        greatest = max(self._counted[GREATEST], tally[GREATEST])
+        self._counted += tally
+        self._counted[LEAST], self._counted[GREATEST] = least, greatest
+
+    def _take(self, rows: Words) -> None:
+        """The new ones of some states, of those that the constraints let count."""
+        if self.system.constraints:
+            verdicts = self.kernel.judge(rows)
+            outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
+            self._seen |= np.bitwise_or.reduce(verdicts[outside], axis=0)
+            self._rejected += int(outside.sum())
+            rows = np.ascontiguousarray(rows[~outside])
+        self._known, new = self._known.with_new(rows)
+        self._fresh.append(new)
+        if len(self._known.hashes) > self._largest:
+            raise TooLarge
+
+    def _look_at_rest(self) -> int:
+        new = np.concatenate(self._fresh)
+        if len(new):
+            self._seen |= np.bitwise_or.reduce(self.kernel.judge(new), axis=0)
+        return len(new)
+
+    def _finish_level(self) -> None:
+        found, tally = self._look_at_rest(), self._counted
+        self._add(
+            Level(
+                distinct=found,
+                seen=as_integer(self._seen),
+                rejected=self._rejected,
+                generated=tally[ACTIONS:].tolist(),
+                degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
+                weight=found,
+            )
+        )
+        if found:
+            self._rows.rows.append(np.concatenate(self._fresh))
+        self._fresh = self._fresh[:1]
+
+    def _progress(self, level: int, expanded: int, elapsed: float) -> Progress:
+        return Progress(
+            level=level + 1,
+            distinct=len(self._known.hashes),
+            generated=self._generated + int(self._counted[ACTIONS:].sum()),
+            frontier=self.history[-1].distinct,
+            expanded=expanded,
+            memory=self._held,
+            seconds=elapsed,
+            levels=tuple(level.distinct for level in self.history),
+        )

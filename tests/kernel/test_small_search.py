@@ -1,0 +1,88 @@
+"""The search for small spaces: the same answers as those of the other one, which takes over where it gives up."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from subprocess import run
+
+import numpy as np
+import pytest
+
+from isrcheck.checker.engines.local import search, small
+from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
+from isrcheck.checker.exploration import Exploration, Limits, Progress
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.system import TransitionSystem
+from tests.kernel.toys import grid, ring
+
+ANYTHING = {"keep_going": False, "deadlock": True, "limits": Limits(), "report": None}
+
+
+def essence(found: Exploration) -> Exploration:
+    return replace(found, seconds={}, peak_store_bytes=0, workers=0)
+
+
+@pytest.mark.parametrize("toy", [grid([5, 4]), ring(7), grid([30] * 3)], ids=["grid", "ring", "cube"])
+def test_both_searches_find_the_same_levels(toy: TransitionSystem) -> None:
+    (one, its), (other, levels) = search(toy, **ANYTHING), search(toy, **ANYTHING, small=0)  # type: ignore[arg-type]
+    assert type(its) is not type(levels)
+    assert essence(one) == essence(other)
+    assert its.depth == levels.depth == len(one.levels)
+    for level in range(1, its.depth + 1):
+        rows, others = its.level_states(level), levels.level_states(level)
+        assert np.array_equal(np.unique(rows, axis=0), np.unique(others, axis=0))
+        edges, same = its.edges_into(level, others[:3]), levels.edges_into(level, others[:3])
+        assert len(edges.source) == len(same.source)
+
+
+def test_a_space_that_is_larger_is_explored_by_the_other_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = grid([10, 10])
+    with pytest.raises(TooLarge):
+        SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=99).explore(False, False)
+    assert SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=100).explore(False, False).levels
+    assert essence(search(toy, **ANYTHING, small=99)[0]) == essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
+
+
+def test_states_with_one_hash_are_left_to_the_other_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of 64 bits do not collide by themselves, so they are made to."""
+    toy = grid([6, 6])
+    wanted = essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
+    hashes = Kernel.hashes
+    monkeypatch.setattr(Kernel, "hashes", lambda self, states: hashes(self, states) & np.uint64(7))
+    with pytest.raises(TooLarge):
+        SmallSearch(toy, Kernel(toy), Limits(), None, 0.0).explore(False, False)
+    monkeypatch.setattr(Kernel, "hashes", hashes)
+    assert essence(search(toy, **ANYTHING)[0]) == wanted  # type: ignore[arg-type]
+
+
+def test_an_interrupt_and_the_time_leave_whole_levels() -> None:
+    toy, seen = grid([40] * 3), list[Progress]()
+
+    def interrupt(progress: Progress) -> None:
+        seen.append(progress)
+        raise KeyboardInterrupt
+
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patched:
+        patched.setattr(small, "BLOCK", 64)
+        found = SmallSearch(toy, Kernel(toy), Limits(), interrupt, 0.0).explore(False, False)
+    whole = search(toy, **ANYTHING)[0].levels  # type: ignore[arg-type]
+    assert (found.stopped, found.levels) == ("interrupt", whole[: len(found.levels)])
+    assert found.partial is not None
+    assert 0 < found.partial["distinct"] <= whole[len(found.levels)]
+    assert seen[0].frontier == found.levels[-1]
+    found = SmallSearch(toy, Kernel(toy), Limits(seconds=1e-9), None, 0.0).explore(False, False)
+    assert (found.stopped, found.levels) == ("time", [1])
+
+
+CODE = """
+import sys
+import isrcheck
+result = isrcheck.check("kip-101", {"replicas": 2})
+print(result.verdict, sorted({"numba"} & set(sys.modules)))
+"""
+
+
+def test_a_small_check_imports_no_numba() -> None:
+    assert run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout == "violated []\n"
