@@ -23,6 +23,7 @@ from isrcheck.checker.cli.options import (
     storing_of,
     storing_options,
 )
+from isrcheck.checker.cli.watching import watched
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
@@ -97,14 +98,22 @@ class Question:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@click.option("--watch", is_flag=True, help="Check a file of your own again each time it is saved.")
 @keeping_options
 @storing_options
 @cluster_options
-def command(**options: Any) -> None:
+def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
 
     With --scenario the scenario says what is checked; -s changes its settings.
     """
+    if watch:
+        watched(options["model"], lambda: _check(dict(options)))
+    else:
+        _check(options)
+
+
+def _check(options: dict[str, Any]) -> None:
     spark = {name: options.pop(name) for name in OF_SPARK}
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
     storing = storing_of(options["engine"], options.pop("store"), options.pop("store_folder"))

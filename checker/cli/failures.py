@@ -74,10 +74,11 @@ def reporting_failures() -> Iterator[None]:
             import traceback
 
             traceback.print_exc()
-        raise click.exceptions.Exit(_tell(error)) from None
+        raise click.exceptions.Exit(tell(error)) from None
 
 
-def _tell(error: BaseException) -> int:
+def tell(error: BaseException) -> int:
+    """Says in one line what has gone wrong; the exit code of that."""
     failure = failure_of(error)
     if failure is None:
         what = " ".join(f"{type(error).__name__}: {error}".split())

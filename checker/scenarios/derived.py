@@ -42,7 +42,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
     from isrcheck.checker.checking import check
 
     specification = scenario.specification()
-    with _forgetting_neighbours(scenario.file):
+    with forgetting_neighbours(scenario.file):
         result = check(
             specification,
             scenario.settings,
@@ -157,7 +157,7 @@ def _lines(data: Any, indent: str) -> str:
 
 
 @contextmanager
-def _forgetting_neighbours(file: Path | None) -> Iterator[None]:
+def forgetting_neighbours(file: Path | None) -> Iterator[None]:
     """Forgets the modules beside a user's model when it is done.
 
     A process derives one scenario after the other: two of them may each have a `words.py` of their own.

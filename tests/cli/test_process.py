@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -174,3 +175,28 @@ isrcheck.__main__.main()
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b"isrcheck: interrupted\n"
     assert process.returncode == 130
+
+
+def test_a_file_is_checked_again_whenever_it_is_saved(tmp_path: Path) -> None:
+    path = counter(tmp_path)
+    text = path.read_text()
+    asked = [*ISRCHECK, "check", "--watch", str(path), "--quiet"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("HOLDS  counter: ")
+        path.write_text(text.replace("return s.value < self.least", "return s.value < 2"))
+        assert until(process.stdout, "VIOLATED") == "VIOLATED  counter: is-small in 3 states\n"
+        path.write_text(text.replace("s.value += 1", "s.value = 10"))
+        assert process.stderr.readline().startswith("isrcheck: counter.py:")
+        path.write_text(text)
+        assert until(process.stdout, "HOLDS").startswith("HOLDS  counter: ")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "isrcheck: interrupted\n"
+    assert process.returncode == 130
+    refused = isrcheck("check", "--watch", "kip-101")
+    assert (refused.returncode, "--watch goes with a file of your own" in refused.stderr) == (2, True)
+
+
+def until(lines: IO[str], begins: str) -> str:
+    return next(line for line in lines if line.startswith(begins))

@@ -1,0 +1,89 @@
+"""How long small questions take: whole processes, medians, beside another version in the same run.
+
+python benchmarks/latency.py [--runs N] [--only WORDS] [--against PYTHON [--module NAME]]
+
+`--against` names the Python of an environment in which the other version is installed, `--module` what it runs (0.1.0 is
+`checker.cli`). The versions take turns, so that a machine that gets slower meanwhile slows both. "cold" is a first check
+after an install: nothing compiled is kept, and no compiled loops of Numba are at hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CASES = {
+    "v3-unclean-election, warm": "check --scenario v3-unclean-election --quiet",
+    "v3-unclean-election, cold": "check --scenario v3-unclean-election --quiet",
+    "alter-isr-as-written, warm": "check --scenario alter-isr-as-written --quiet",
+    "kip-101, 2 replicas, warm": "check kip-101 -s replicas=2 --quiet",
+    "kip-320, warm": "check kip-320 --quiet",
+    "kip-320 3/3/3/2, warm": "check kip-320 -s replicas=3 -s log_size=3 -s max_records=3 -s max_leader_epoch=2 --quiet",
+}
+
+
+@contextmanager
+def caches(cold: bool) -> Iterator[dict[str, str]]:
+    """Where a process keeps what it compiles: in empty folders for a cold one."""
+    if not cold:
+        yield {}
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield {"ISRCHECK_CACHE": f"{folder}/objects", "NUMBA_CACHE_DIR": f"{folder}/numba"}
+
+
+def measured(command: list[str], cold: bool) -> tuple[float, float]:
+    """Seconds of the clock and of processors that a command takes."""
+    with caches(cold) as environment:
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, check=False)
+        wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 12):
+        sys.exit(f"{shlex.join(command)} ended with {done.returncode}: {done.stderr.decode()[-300:]}")
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--against", metavar="PYTHON")
+    parser.add_argument("--module", default="isrcheck")
+    asked = parser.parse_args()
+    versions = {"this": [sys.executable, "-m", "isrcheck"]}
+    if asked.against:
+        versions["other"] = [asked.against, "-m", asked.module]
+    print(f"{'':32}{'version':>8}{'wall s':>9}{'cpu s':>9}   (medians of {asked.runs})")
+    for name, words in CASES.items():
+        if asked.only not in name:
+            continue
+        cold = name.endswith("cold")
+        times: dict[str, list[tuple[float, float]]] = {version: [] for version in versions}
+        for run in range(asked.runs + 1):
+            for version, command in versions.items():
+                found = measured([*command, *words.split()], cold)
+                if run:  # the first one warms up what is warm
+                    times[version].append(found)
+        rows = {
+            version: [statistics.median(column) for column in zip(*times[version], strict=True)] for version in times
+        }
+        for version, (wall, cpu) in rows.items():
+            print(f"{name:32}{version:>8}{wall:9.2f}{cpu:9.2f}", flush=True)
+        if asked.against:
+            ratios = [b / a for a, b in zip(rows["this"], rows["other"], strict=True)]
+            print(f"{'':32}{'ratio':>8}{ratios[0]:9.2f}{ratios[1]:9.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

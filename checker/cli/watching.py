@@ -1,0 +1,55 @@
+"""`isrcheck check --watch`: checks a file again whenever it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from isrcheck.checker.cli.failures import tell
+
+LOOK = 50
+"""Milliseconds between two looks at what was saved."""
+
+
+def watched(model: str | None, check: Callable[[], None]) -> None:
+    """Checks a model's file, and again after each change of it or of a file beside it, until Ctrl-C."""
+    path = Path((model or "").partition(":")[0])
+    if path.suffix != ".py":
+        raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")
+    from watchfiles import PythonFilter, watch
+
+    from isrcheck.checker.scenarios.derived import forgetting_neighbours
+
+    first = True
+    # Empty sets are yielded as well: the first one says that watching has begun, and no change is missed from then on.
+    for changed in watch(
+        path.resolve().parent,
+        watch_filter=PythonFilter(),
+        recursive=False,
+        yield_on_timeout=True,
+        rust_timeout=LOOK,
+        debounce=LOOK,
+        step=LOOK // 2,
+    ):
+        if not (first or changed):
+            continue
+        if changed:
+            names = ", ".join(sorted({Path(name).name for _, name in changed}))
+            click.echo(f"\n{names}: changed")
+        first = False
+        with forgetting_neighbours(path):
+            _once(check)
+
+
+def _once(check: Callable[[], None]) -> None:
+    """One check; however it ends, the next one may be better."""
+    try:
+        check()
+    except click.exceptions.Exit:
+        pass
+    except click.ClickException as error:
+        error.show()
+    except (Exception, SystemExit) as error:
+        tell(error)
