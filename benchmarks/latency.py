@@ -1,10 +1,10 @@
 """How long small questions take: whole processes, medians, beside another version in the same run.
 
-python benchmarks/latency.py [--runs N] [--only WORDS] [--against PYTHON [--module NAME]]
+python benchmarks/latency.py [--runs N] [--only WORDS] [--against FOLDER [--module NAME]]
 
-`--against` names the Python of an environment in which the other version is installed, `--module` what it runs (0.1.0 is
-`checker.cli`). The versions take turns, so that a machine that gets slower meanwhile slows both. "cold" is a first check
-after an install: nothing compiled is kept, and no compiled loops of Numba are at hand.
+`--against` names a checkout of another version, which is installed in its own `.venv`; `--module` is what it runs
+(that of 0.1.0 is `checker.cli`). The versions take turns, so that a machine that gets slower meanwhile slows both.
+"cold" is a first check after an install: nothing compiled is kept, and no compiled loops of Numba are at hand.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def caches(cold: bool) -> Iterator[dict[str, str]]:
         yield {"ISRCHECK_CACHE": f"{folder}/objects", "NUMBA_CACHE_DIR": f"{folder}/numba"}
 
 
-def measured(command: list[str], cold: bool) -> tuple[float, float]:
+def measured(command: list[str], folder: Path, cold: bool) -> tuple[float, float]:
     """Seconds of the clock and of processors that a command takes."""
     with caches(cold) as environment:
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, check=False)
         wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 12):
         sys.exit(f"{shlex.join(command)} ended with {done.returncode}: {done.stderr.decode()[-300:]}")
@@ -58,21 +58,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", default="")
-    parser.add_argument("--against", metavar="PYTHON")
+    parser.add_argument("--against", type=Path, metavar="FOLDER")
     parser.add_argument("--module", default="isrcheck")
     asked = parser.parse_args()
-    versions = {"this": [sys.executable, "-m", "isrcheck"]}
+    versions = {"this": ([sys.executable, "-m", "isrcheck"], ROOT)}
     if asked.against:
-        versions["other"] = [asked.against, "-m", asked.module]
+        python = asked.against.resolve() / ".venv" / "bin" / "python"
+        versions["other"] = ([str(python), "-m", asked.module], asked.against)
     print(f"{'':32}{'version':>8}{'wall s':>9}{'cpu s':>9}   (medians of {asked.runs})")
     for name, words in CASES.items():
         if asked.only not in name:
             continue
         cold = name.endswith("cold")
-        times: dict[str, list[tuple[float, float]]] = {version: [] for version in versions}
+        times: dict[str, list[tuple[float, float]]] = {each: [] for each in versions}
         for run in range(asked.runs + 1):
-            for version, command in versions.items():
-                found = measured([*command, *words.split()], cold)
+            for version, (command, folder) in versions.items():
+                found = measured([*command, *words.split()], folder, cold)
                 if run:  # the first one warms up what is warm
                     times[version].append(found)
         rows = {
