@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -36,7 +37,8 @@ def in_order(
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
     try:
-        return pool.submit(work, item)
+        with _unheard():
+            return pool.submit(work, item)
     except BrokenProcessPool as error:
         broken: Future[Answer] = Future()
         broken.set_exception(error)
@@ -52,7 +54,7 @@ def _answer(
     except BrokenProcessPool:
         with _pool(1) as pool:
             try:
-                return pool.submit(work, item).result()
+                return _submitted(pool, work, item).result()
             except BrokenProcessPool:
                 return ended(item)
 
@@ -65,6 +67,16 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 def _leave_interrupts_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Interrupts wait, also in the processes that are begun meanwhile: a terminal sends Ctrl-C to all of them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from isrcheck.checker.scenarios.derived import Derived, as_text
@@ -353,3 +359,16 @@ def test_a_control_names_its_partner_and_has_another_verdict(root: Path) -> None
         "  control few: it does not name many as its control",
         "  control many: it does not name other as its control",
     ]
+
+
+def test_an_interrupt_of_a_terminal_while_processes_begin_is_one_line() -> None:
+    """A terminal sends it to all processes of the command: they are a group of their own here."""
+    command = [sys.executable, "-m", "isrcheck", "regress", "--shipped", "--workers", "2"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        while sum("spawn_main" in " ".join(child.cmdline()) for child in psutil.Process(process.pid).children()) < 2:
+            time.sleep(0.01)
+        time.sleep(0.1)  # they import what they need
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate()
+    assert (process.returncode, err) == (130, b"isrcheck: interrupted\n")
