@@ -44,15 +44,22 @@ class LoadedModel:
 
     def _default(self) -> set[str]:
         """What the class names, or all of its own if it names none; with names inherited, also what is in the file."""
-        every = self.cls.predicates("invariant")
         if not self.cls.invariants:
-            return {*every, *self.beside}
+            return {*self.cls.predicates("invariant"), *self.beside}
         module = self.cls.__module__
-        shipped = module.startswith(SHIPPED)
-        if shipped or any("invariants" in c.__dict__ for c in self.cls.__mro__ if c.__module__ == module):
-            return {*self.cls.invariants}
-        own = {name for name, method in every.items() if method.__module__ == module}
-        return {*self.cls.invariants, *own, *self.beside}
+        named_here = any("invariants" in c.__dict__ for c in self.cls.__mro__ if c.__module__ == module)
+        return {*self.cls.invariants} if named_here else {*self.cls.invariants, *self._in_the_file()}
+
+    def _in_the_file(self) -> set[str]:
+        """The invariants that stand in the user's own file; none of a model that ships."""
+        module = self.cls.__module__
+        if module.startswith(SHIPPED):
+            return set()
+        return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
+
+    def unasked(self) -> list[str]:
+        """Those in the user's own file that are not among the default ones."""
+        return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
         if name in self.invariants:

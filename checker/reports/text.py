@@ -149,6 +149,7 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
     rows = [(name, finding_text(finding, result)) for name, finding in result.findings.items()]
     if result.deadlock is not None:
         rows.append(("no deadlock", finding_text(result.deadlock, result)))
+    rows += [(name, f"not asked: --invariant {name}") for name in result.unasked]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
@@ -220,7 +221,8 @@ def vacuity(result: Result) -> list[str]:
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
     """The verdict in one line, and a second one where it may owe itself to what was never seen."""
-    never = _never(result) if result.counted and result.verdict != "violated" and result.evaluation is None else []
+    told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
+    never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
     return "\n".join([verdict_line(result, ink), *warning]) + "\n"
 

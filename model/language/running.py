@@ -35,6 +35,8 @@ VALUES: Final = frozenset(
 """What gives a value and does nothing else."""
 OUTLIVES: Final = "keep it in a variable of the state"
 
+FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
+
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
 """The functions of a modeller that a method of a model runs or names, itself among them."""
 
@@ -114,7 +116,8 @@ def _functions(method: Callable[..., Any], model: Any) -> list[FunctionType]:
     return _reached[key]
 
 
-def _reach(value: Any, model: type, found: dict[FunctionType, None]) -> None:
+def _reach(value: Any, model: type, found: dict[FunctionType, None], depth: int = 4) -> None:
+    """Adds the functions that a value is, holds or names; `depth` is how far containers are looked into."""
     match value:
         case FunctionType():
             if value not in found and is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
@@ -125,15 +128,19 @@ def _reach(value: Any, model: type, found: dict[FunctionType, None]) -> None:
             _reach(value.__func__, model, found)
         case property():
             _reach(value.fget, model, found)
-        case list() | tuple():
+        case list() | tuple() if depth > 0:
             for x in value:
-                _reach(x, model, found)
+                _reach(x, model, found, depth - 1)
         case dict():
-            _reach(list(value.values()), model, found)
-        case type() if is_a_modellers(value.__module__) and not hasattr(value, "declared_settings"):
-            _reach([x for x in vars(value).values() if isinstance(x, FunctionType | property)], model, found)
+            _reach(list(value.values()), model, found, depth)
+        case type():
+            classes = [c for c in value.__mro__ if is_a_modellers(c.__module__) and not hasattr(c, "declared_settings")]
+            members = [x for c in classes for x in vars(c).values() if isinstance(x, FUNCTIONS)]
+            _reach([x for x in members if x not in found], model, found)
         case _ if isinstance(getattr(value, "func", None), FunctionType):  # a partial function, a cached property
             _reach(value.func, model, found)
+        case _ if is_a_modellers(type(value).__module__):
+            _reach(type(value), model, found)
 
 
 @cache
@@ -165,7 +172,7 @@ def _named(function: FunctionType, model: type) -> Iterator[Any]:
         attributes.update(code.co_names)
     modules = [x for name in attributes if isinstance(x := globals_.get(name), ModuleType)]
     for name in sorted(attributes):
-        yield inspect.getattr_static(model, name, None)
+        yield from (vars(c).get(name) for c in model.__mro__)
         for module in modules:
             yield vars(module).get(name)
     yield function.__defaults__

@@ -196,6 +196,52 @@ def test_a_requirement_that_is_false_stays_so_though_its_exception_is_caught() -
     assert [check(model, engine=e).distinct for e in ("local", "reference")] == [1, 1]
 
 
+HELPERS = {
+    "a method": ("self.known(s.preferred)", "    def known(self, x):\n        return x is not None\n"),
+    "a property": (
+        "self.knows(s.preferred)",
+        "    @property\n    def knows(self):\n        return lambda x: x is not None\n",
+    ),
+    "a function": ("known(s.preferred)", "def known(x):\n    return x is not None\n"),
+    "a function by another": (
+        "one(s.preferred)",
+        "def one(x):\n    return two(x)\ndef two(x):\n    return x is not None\n",
+    ),
+    "a table": ("TABLE['a'](s.preferred)", "TABLE = {'a': lambda x: x is not None}\n"),
+    "a class": (
+        "Helper.known(s.preferred)",
+        "class Helper:\n    @staticmethod\n    def known(x):\n        return x is not None\n",
+    ),
+    "an object": (
+        "HELPER.known(s.preferred)",
+        "class Helper:\n    def known(self, x):\n        return x is not None\nHELPER = Helper()\n",
+    ),
+    "what is enclosed": (
+        "known(s.preferred)",
+        "def made():\n    def known(x):\n        return x is not None\n    return known\nknown = made()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("where", HELPERS)
+def test_what_a_method_calls_is_refused_at_its_own_line(where: str) -> None:
+    call, helper = HELPERS[where]
+    text = text_of(f"s.on = {call}") + "\n" + helper
+    place = f"mistake.py:{1 + next(i for i, x in enumerate(text.splitlines()) if 'is not None' in x)}: "
+    assert said_by_tracing(text) == f"{place}`is` on the state: preferred; write .is_none, or == none"
+    assert said_by_running(text) == f"{place}`is` on the state; write .is_none, or == none"
+
+
+def test_what_a_model_is_built_upon_is_refused_at_its_own_line() -> None:
+    base = text_of("s.on = s.preferred is none")
+    act = "    @action(b=broker, k=number(0, 3), actor='x')\n    def act(self, s, b, k):\n        'It acts.'\n"
+    text = f"{base}\n\nclass Mine(Mistake):\n{act}        super().act(s, b, k)\n"
+    with pytest.raises(ModelError) as caught:
+        trace(made(text, "Mine")())
+    where = line_of(text, "s.on = s.preferred is none")
+    assert str(caught.value) == f"mistake.py:{where}: `is` on the state: preferred; write .is_none, or == none"
+
+
 # --- predicates -----------------------------------------------------------------------------------------------------
 
 ANSWERS = {
