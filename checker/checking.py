@@ -102,6 +102,7 @@ def check(
             tell("counterexample")
             judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
+    result.unasked = loaded.unasked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
     if found.stopped in ("states", "memory", "time", "interrupt") and result.counted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import isrcheck.invariants as shipped_invariants
 import isrcheck.model as shipped_models
@@ -20,6 +20,8 @@ from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import kebab
 
 Invariant = Callable[[Any, Any], Any]
+SHIPPED: Final = "isrcheck."
+"""How the names of modules begin that ship."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,28 @@ class LoadedModel:
     beside: frozenset[str] = frozenset()
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
-        """Invariants by name; without names the model's default ones, or all of its own if it names none."""
-        own = self.cls.predicates("invariant").keys() | self.beside
-        picked = (self.cls.invariants or own) if names is None else names
+        """Invariants by name; without names the default ones."""
+        picked = self._default() if names is None else names
         return {name: self._invariant(name) for name in sorted(set(picked))}
+
+    def _default(self) -> set[str]:
+        """What the class names, or all of its own if it names none; with names inherited, also what is in the file."""
+        if not self.cls.invariants:
+            return {*self.cls.predicates("invariant"), *self.beside}
+        module = self.cls.__module__
+        named_here = any("invariants" in c.__dict__ for c in self.cls.__mro__ if c.__module__ == module)
+        return {*self.cls.invariants} if named_here else {*self.cls.invariants, *self._in_the_file()}
+
+    def _in_the_file(self) -> set[str]:
+        """The invariants that stand in the user's own file; none of a model that ships."""
+        module = self.cls.__module__
+        if module.startswith(SHIPPED):
+            return set()
+        return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
+
+    def unasked(self) -> list[str]:
+        """Those in the user's own file that are not among the default ones."""
+        return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
         if name in self.invariants:

@@ -208,6 +208,8 @@ class Result:
     store_bytes: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
     """What an engine adds to the JSON."""
+    unasked: list[str] = field(default_factory=list)
+    """Invariants in the model's own file that nobody asked about."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
 

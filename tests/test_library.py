@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isrcheck import check
+from isrcheck.checker.reports.text import report
 from isrcheck.model.language.errors import nearest
 
 MODEL = '''
@@ -50,6 +51,45 @@ def test_a_model_that_names_invariants_is_asked_those(tmp_path: Path) -> None:
     (tmp_path / "counter.py").write_text(named)
     result = check(str(tmp_path / "counter.py"))
     assert (result.verdict, list(result.findings)) == ("holds", ["natural"])
+
+
+DERIVED = '''
+from isrcheck.model.language import invariant
+from isrcheck.model.published.truncate_to_hw import TruncateToHighWatermark
+
+
+class Mine(TruncateToHighWatermark):
+    """What ships, and a wish."""
+
+    @invariant
+    def nobody_leads(self, s):
+        """There is no leader."""
+        return s.quorum.leader.is_none
+
+
+@invariant
+def nothing_is_written(m, s):
+    """Every log is empty."""
+    return s.next_record_id == 0
+'''
+SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
+
+
+def test_a_model_upon_one_that_ships_is_asked_what_stands_in_its_own_file(tmp_path: Path) -> None:
+    """The names of defaults are inherited, so nobody has chosen among the invariants of this file."""
+    (tmp_path / "mine.py").write_text(DERIVED)
+    result = check(str(tmp_path / "mine.py"), SMALL)
+    assert {*check("truncate-to-hw", SMALL).findings} < {*result.findings}
+    assert [name for name, finding in result.findings.items() if finding.verdict == "violated"] != []
+    assert {"nobody-leads", "nothing-is-written"} <= {*result.findings}
+
+
+def test_a_report_names_what_stands_in_the_file_and_was_not_asked(tmp_path: Path) -> None:
+    named = MODEL.replace('"""A counter."""', '"""A counter."""\n\n    invariants = ("natural",)')
+    (tmp_path / "counter.py").write_text(named)
+    assert "  small    not asked: --invariant small\n" in report(check(str(tmp_path / "counter.py")))
+    assert "not asked" not in report(check(str(tmp_path / "counter.py"), invariants=["natural"]))
+    assert "not asked" not in report(check("truncate-to-hw", SMALL))
 
 
 def test_an_error_lists_all_known_names_unless_they_are_very_many() -> None:

@@ -97,7 +97,7 @@ class Question:
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict and what was never seen, and no progress.")
 @click.option("--watch", is_flag=True, help="Check a file of your own again each time it is saved.")
 @keeping_options
 @storing_options
@@ -218,10 +218,10 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files."""
     from isrcheck.checker.reports.layout import Ink
-    from isrcheck.checker.reports.text import report, verdict_line
+    from isrcheck.checker.reports.text import brief, report
 
     def text(ink: Ink) -> str:
-        told = verdict_line(result, ink) + "\n" if question.quiet else report(result, ink, question.plain)
+        told = brief(result, ink) if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
             lines = expectation_lines(scenario, question.settings, result, ink)
             told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"

@@ -71,9 +71,9 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _text(result: Result, quiet: bool) -> Any:
-    from isrcheck.checker.reports.sampling import report, verdict_line
+    from isrcheck.checker.reports.sampling import brief, report
 
     def text(ink: Ink) -> str:
-        return verdict_line(result, ink) + "\n" if quiet else report(result, ink)
+        return brief(result, ink) if quiet else report(result, ink)
 
     return text

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from isrcheck.model.language import Model, ModelError
-from isrcheck.model.language.model import line_of
+from isrcheck.model.language.errors import line_of
 from isrcheck.model.language.proofs import Proof, recorded_values
 from isrcheck.model.language.system import TransitionSystem
 

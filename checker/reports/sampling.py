@@ -39,6 +39,16 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     return f"{ink('open', 'INCOMPLETE')}  {result.model}: {stopped}{met}"
 
 
+def brief(result: Result, ink: Ink = PLAIN) -> str:
+    """The verdict in one line, and a second one with what no walk met."""
+    sampling = result.extra["sampling"]
+    never = [f"action {n}" for n in sampling["actions_never_taken"]]
+    never += [f"goal {n}" for n in sampling["goals_never_reached"]]
+    told = result.verdict != "violated" and result.evaluation is None and never
+    warning = [f"warning: not met in any walk: {', '.join(never)}"] if told else []
+    return "\n".join([verdict_line(result, ink), *warning]) + "\n"
+
+
 def _uncovered(result: Result, ink: Ink) -> list[str]:
     sampling = result.extra["sampling"]
     lines = ["these are samples: what was not met may be reachable, and no invariant is said to hold"]

@@ -88,10 +88,12 @@ def _unit(result: Result) -> str:
 def _vacuously(result: Result) -> str:
     if result.exit_code != Exit.DIFFERENCE:
         return ""
-    never = [f"action {name}" for name in result.actions_never_fired] + [
-        f"goal {n}" for n in result.goals_never_reached
-    ]
-    return f"; vacuous, never seen: {', '.join(never)}"
+    return f"; vacuous, never seen: {', '.join(_never(result))}"
+
+
+def _never(result: Result) -> list[str]:
+    """The actions that never fired and the goals that were never reached."""
+    return [f"action {n}" for n in result.actions_never_fired] + [f"goal {n}" for n in result.goals_never_reached]
 
 
 def _uncovered(result: Result, ink: Ink) -> list[str]:
@@ -147,6 +149,7 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
     rows = [(name, finding_text(finding, result)) for name, finding in result.findings.items()]
     if result.deadlock is not None:
         rows.append(("no deadlock", finding_text(result.deadlock, result)))
+    rows += [(name, f"not asked: --invariant {name}") for name in result.unasked]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
@@ -214,6 +217,14 @@ def vacuity(result: Result) -> list[str]:
     absent = result.actions_without_instance
     off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
     return [*(lines or [fired]), *off]
+
+
+def brief(result: Result, ink: Ink = PLAIN) -> str:
+    """The verdict in one line, and a second one where it may owe itself to what was never seen."""
+    told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
+    never = _never(result) if result.counted and told else []
+    warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
+    return "\n".join([verdict_line(result, ink), *warning]) + "\n"
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:

@@ -204,7 +204,7 @@ class Fetching(Logs):
         length, done = self.truncation_point(s, p, follower, epoch, end)
         self.truncate_to(s, p, follower, length)
         if self.asks_where_epochs_end:
-            s.replica[p][follower].truncating = ~done if done is not True else False
+            s.replica[p][follower].truncating = when(done, False, True)
 
     def told_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         whom, log = sentences.leader_in_words(self, old, p, leader), sentences.log_in_words(old, new, p, follower)

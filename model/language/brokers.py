@@ -16,7 +16,12 @@ class BrokerId:
     __slots__ = ("number",)
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        object.__setattr__(self, "number", number)
+
+    number: int
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise mistake(f"{self!r} gets another {name}", "parameters are not changed: assign a variable of the state")
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, BrokerId):
@@ -46,6 +51,15 @@ class NoBroker:
     """What an optional broker holds when it holds none."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> Any:
+        return True if other is None or other is self else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(None)
+
+    def __bool__(self) -> bool:
+        return False
 
     def __repr__(self) -> str:
         return "none"

@@ -10,7 +10,19 @@ from typing import Any
 
 from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.domains import Domain, Per, Record, Value
-from isrcheck.model.language.errors import EvaluationError, ModelError, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.errors import (
+    EvaluationError,
+    ModelError,
+    TheState,
+    caller,
+    line_of,
+    mistake,
+    nearest,
+    not_a_condition,
+    not_an_answer,
+    raised_at,
+    require_no_answer,
+)
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.plain import (
     FALSE,
@@ -25,6 +37,7 @@ from isrcheck.model.language.plain import (
     part,
     stored,
 )
+from isrcheck.model.language.running import heeded
 
 
 class Disabled(Exception):
@@ -34,7 +47,7 @@ class Disabled(Exception):
 # --- the state ------------------------------------------------------------------------------------------------------
 
 
-class ConcreteState:
+class ConcreteState(TheState):
     """The state that a method reads and assigns, for one instance of an action or one predicate.
 
     Names of its own begin with an underscore: every other name may be a variable's.
@@ -43,6 +56,7 @@ class ConcreteState:
     _doubt: Undefined | None = None
     _failure: Failure | None = None
     _required: bool = False
+    _disabled: bool = False
     _notes: dict[Path, None] | None = None
 
     def __init__(self, model: Model, state: State, writable: bool = False) -> None:
@@ -76,6 +90,7 @@ class ConcreteState:
             elif not isinstance(condition, bool | PlainFlag):
                 raise not_a_condition(condition)
             elif not (condition if isinstance(condition, bool) else condition.value):
+                self.__dict__["_disabled"] = True  # though the method may catch the exception
                 raise Disabled
 
     def enabled(self, method: Callable[..., Any]) -> Any:
@@ -156,9 +171,7 @@ def run(model: Model, state: State, method: Callable[..., Any], arguments: list[
     `method` is the plain function of the class. Raises `EvaluationError` where the instance has no meaning.
     """
     s = ConcreteState(model, state, writable=True)
-    try:
-        method(model, s, *arguments)
-    except Disabled:
+    if _is_disabled(s, method, model, s, *arguments):
         return None
     failure = s._failure if s._doubt is None else s._doubt._failure
     if failure is not None:
@@ -166,21 +179,30 @@ def run(model: Model, state: State, method: Callable[..., Any], arguments: list[
     return s._after() if s._required or s._writes else None
 
 
+def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) -> bool:
+    """Runs a method that requires and assigns; says whether what it requires is false."""
+    try:
+        require_no_answer(method, method.__name__, heeded(method, *arguments))
+    except Disabled:
+        return True
+    return s._disabled
+
+
 def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Any:
     """Whether an instance is enabled, as a flag; `method` is bound to the model."""
     s = ConcreteState(model, state, writable=True)
-    try:
-        method(s, *arguments)
-    except Disabled:
+    if _is_disabled(s, method, s, *arguments):
         return FALSE
     return flag_of(bool(s._required or s._writes)) if s._doubt is None else s._doubt
 
 
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:
     """Whether a predicate holds; `EvaluationError` where it has no meaning."""
-    result = predicate(model, ConcreteState(model, state))
+    result = heeded(predicate, model, ConcreteState(model, state))
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
+    if not isinstance(result, bool | PlainFlag):
+        raise not_an_answer(predicate, result)
     return flag_of(result) if isinstance(result, bool) else result
 
 
@@ -190,25 +212,29 @@ def leaves_of(model: Model, state: State) -> tuple[int, ...]:
 
 
 def initial_states(model: Model) -> list[State]:
-    """Every initial state, in the order of the choices that `initial` is given."""
+    """Every initial state, in the order of the choices that `initial` is given; there is at least one."""
     first = tuple(d.first for d in model.domains.values())
-    states = []
+    states: list[State] = []
+    refused: dict[str, None] = {}
     for choice in model.initial_choices():
-        state = run_initial(model, first, [as_parameter(d, v) for d, v in choice])
-        if state is not None:
-            states.append(state)
+        s = ConcreteState(model, first, writable=True)
+        method = type(model).initial
+        try:
+            require_no_answer(method, "initial", heeded(method, model, s, *(as_parameter(d, v) for d, v in choice)))
+        except Disabled as error:
+            refused[raised_at(error)] = None
+        failure = s._failure if s._doubt is None else s._doubt._failure
+        if s._disabled:
+            continue
+        if failure is not None:
+            raise ModelError(f"{failure.where}: initial: {failure.what}; keep it in its domain")
+        states.append(s._after())
+    if not states:
+        where = ", ".join(refused) or line_of(type(model).initial)
+        raise ModelError(
+            f"{where}: initial requires what is false, so there is no initial state; assign what must hold"
+        )
     return states
-
-
-def run_initial(model: Model, first: State, arguments: list[Any]) -> State | None:
-    s = ConcreteState(model, first, writable=True)
-    try:
-        model.initial(s, *arguments)
-    except Disabled:
-        return None
-    if s._failure is not None:
-        raise ModelError(f"{s._failure.where}: initial: {s._failure.what}; keep it in its domain")
-    return s._after()
 
 
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:

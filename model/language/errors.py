@@ -5,8 +5,12 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
-from collections.abc import Iterable
+import sysconfig
+import threading
+import traceback
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, NoReturn
 
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
@@ -17,6 +21,8 @@ UNKNOWN_OPERATOR: Final = "this operator is not known"
 MANY_NAMES: Final = 60
 """With more names than these an error lists only the nearest."""
 
+_python = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+_installed = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
 _language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `dataclass` writes are in no file
 
 
@@ -25,8 +31,22 @@ def speaks_the_language(folder: Path) -> None:
     _language.append(str(folder))
 
 
+class _Running(threading.local):
+    """The mistakes made so far in the method of a model that runs in this thread; None while none does."""
+
+    made: list[ModelError] | None = None
+
+
+running = _Running()
+
+
 class ModelError(Exception):
     """A modeller's mistake: `file:line: what is wrong; what to write instead`."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        if running.made is not None:
+            running.made.append(self)
 
 
 class UnknownName(ModelError):
@@ -49,12 +69,47 @@ class EvaluationError(Exception):
         self.where = where
 
 
+def is_running() -> bool:
+    """Whether a method of a model runs in this thread."""
+    return running.made is not None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a frame is of the language or of Python's library."""
+    file = frame.f_code.co_filename
+    return file.startswith(tuple(_language)) or (file.startswith(_python) and not file.startswith(_installed))
+
+
+def modellers_frame() -> FrameType:
+    """The innermost frame outside the language and Python's library."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame):
+        frame = frame.f_back
+    return frame
+
+
 def caller() -> str:
     """`file:line` of the innermost frame outside the language: the modeller's own line."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_language)):
-        frame = frame.f_back
+    frame = modellers_frame()
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def raised_at(error: Exception) -> str:
+    """`file:line` from where an exception was raised: the modeller's own line."""
+    frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__) if not _is_ours(f)]
+    frame, line = frames[-1]
+    return f"{Path(frame.f_code.co_filename).name}:{line}"
+
+
+def line_of(method: Callable[..., Any]) -> str:
+    """`file:line` of a method."""
+    code = inspect.unwrap(method).__code__
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def mistake_in(method: Callable[..., Any], what: str, remedy: str) -> ModelError:
+    """A `ModelError` that points at the first line of a method."""
+    return ModelError(f"{line_of(method)}: {what}; {remedy}")
 
 
 def mistake(what: str, remedy: str) -> ModelError:
@@ -62,11 +117,36 @@ def mistake(what: str, remedy: str) -> ModelError:
     return ModelError(f"{caller()}: {what}; {remedy}")
 
 
+def _no_condition(value: object) -> tuple[str, str]:
+    """What is said of something that is no condition, and what to write instead."""
+    if isinstance(value, int) and value in (-1, -2):
+        return f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide"
+    if inspect.isroutine(value):
+        return f"the method {value.__name__} is not a condition", "call it"
+    if inspect.isgenerator(value):
+        return "a generator is not a condition", "write every(...) or some(...) around it"
+    return f"{value!r} is not a condition", "compare it with something"
+
+
 def not_a_condition(value: object) -> ModelError:
     """What stands where a condition is needed is none."""
-    if isinstance(value, int) and value in (-1, -2):
-        return mistake(f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide")
-    return mistake(f"{value!r} is not a condition", "compare it with something")
+    return mistake(*_no_condition(value))
+
+
+def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
+    """A predicate gives back what is no condition; mostly its `return` is forgotten."""
+    who = f"{getattr(method, '__predicate__', 'predicate')} {method.__name__}"
+    if value is None:
+        return mistake_in(method, f"{who} gives nothing back", "return a condition")
+    what, remedy = _no_condition(value)
+    return mistake_in(method, f"{who} gives back what is no condition: {what}", remedy)
+
+
+def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
+    """Raises `ModelError` where a method that only requires and assigns gives something back: it would be ignored."""
+    if value is not None:
+        remedy = "write s.require(...) for what must hold, and `return` alone"
+        raise mistake_in(method, f"{what} gives back {value!r}, which is not heeded", remedy)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -88,6 +168,10 @@ class OfTheState:
         """The end of a message: which value it is, where that can be said."""
         return ""
 
+    def _may_be_none(self) -> bool:
+        """Whether it can be none in some state."""
+        return False
+
     def _operators(self) -> tuple[str, str]:
         """What to say of an operator that there is not, and what to write instead."""
         return UNKNOWN_OPERATOR, "use the operators of its parts"
@@ -101,6 +185,32 @@ class OfTheState:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __pos__ = __abs__ = _refuse
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+
+    def __str__(self) -> str:
+        raise mistake(
+            f"a value of the state in a text{self._shown()}", "compare it with ==; to look at it, write repr(...) or !r"
+        )
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise mistake(f"del of a value of the state{self._shown()}", "assign another value")
+
+    def __delitem__(self, key: object) -> NoReturn:
+        raise mistake(f"del of a value of the state{self._shown()}", "assign another value")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise mistake(f"a copy of a value of the state{self._shown()}", "use it as it is: it does not change")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__reduce_ex__(0)
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(0)
+
+    def __round__(self, digits: object = None) -> NoReturn:
+        self.__index__()
 
     def __getattr__(self, name: str) -> Any:
         # An attribute error for what Python itself asks for, such as __deepcopy__.
@@ -134,3 +244,18 @@ class OfTheState:
             f"a number of the state where Python needs one now{self._shown()}",
             "loop over all that it can be, and compare with ==",
         )
+
+
+class TheState:
+    """The state that a method is given: it has variables, and is nothing else."""
+
+    def _misused(self, *operands: object) -> NoReturn:
+        raise mistake("the state is used as a value", "write s.name of a variable")
+
+    _refuse: Any = _misused
+    __eq__ = __ne__ = __bool__ = __iter__ = __len__ = __contains__ = __getitem__ = __setitem__ = __delitem__ = _refuse
+    __copy__ = __deepcopy__ = __reduce_ex__ = __str__ = __format__ = __call__ = _refuse
+    __hash__ = object.__hash__
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise mistake(f"del s.{name}", "assign another value")

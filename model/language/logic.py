@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from isrcheck.model.language.errors import mistake, not_a_condition
+from isrcheck.model.language.plain import PlainFlag
 
 
 def every(conditions: Iterable[Any]) -> Any:
@@ -34,7 +35,7 @@ def when(condition: Any, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`."""
     if isinstance(condition, bool):
         return yes if condition else no
-    if not hasattr(condition, "choose"):
+    if not hasattr(type(condition), "choose"):
         raise not_a_condition(condition)
     return condition.choose(yes, no)
 
@@ -78,10 +79,10 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
     for values in itertools.product(*map(list, domains.values())):
         instance = dict(zip(domains, values, strict=True))
         relevant = True if where is None else where(**instance)
-        if getattr(relevant, "value", relevant) is False:
+        if (relevant.value if isinstance(relevant, PlainFlag) else relevant) is False:
             continue
         condition = implies(relevant, holds(**instance))
-        if hasattr(condition, "because"):
+        if isinstance(condition, PlainFlag):
             condition = condition.because(instance, [holds] if where is None else [where, holds])
         result = result & condition
     return result

@@ -7,8 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, NoReturn, TypeVar, overload
 
 from isrcheck.model.language.brokers import BrokerId, none
 from isrcheck.model.language.domains import (
@@ -23,10 +22,21 @@ from isrcheck.model.language.domains import (
     broker,
     resolved,
 )
-from isrcheck.model.language.errors import ModelError, UnknownName, mistake, nearest
+from isrcheck.model.language.errors import (
+    ModelError,
+    UnknownName,
+    is_running,
+    line_of,
+    mistake,
+    mistake_in,
+    modellers_frame,
+    nearest,
+)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 RESERVED = frozenset({"require", "enabled"})
+MARKS = ("__action__", "__predicate__")
+"""What marks leave on a method."""
 TOLD = "told_"
 """How the names of methods begin that tell what an action did; see `telling`."""
 
@@ -140,11 +150,14 @@ def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDom
     """
 
     def mark(method: Method) -> Method:
+        _markable(method, "action")
         named = list(inspect.signature(method).parameters)[2:]
         if named != list(parameters):
-            raise _at(method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters")
+            raise mistake_in(
+                method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters"
+            )
         if not (method.__doc__ or "").strip():
-            raise _at(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
+            raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
         method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
         return method
 
@@ -153,8 +166,9 @@ def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDom
 
 def _predicate(kind: str) -> Callable[[Method], Method]:
     def mark(method: Method) -> Method:
+        _markable(method, kind)
         if not (method.__doc__ or "").strip():
-            raise _at(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
+            raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
         method.__predicate__ = kind  # type: ignore[attr-defined]
         return method
 
@@ -200,15 +214,24 @@ def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
     return mark
 
 
-def _at(method: Callable[..., Any], what: str, remedy: str) -> ModelError:
-    code = inspect.unwrap(method).__code__
-    return ModelError(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {what}; {remedy}")
+def _markable(method: Any, mark: str) -> None:
+    """Raises `ModelError` for what a mark cannot be put on."""
+    if not inspect.isfunction(method):
+        raise mistake(f"@{mark} marks a {type(method).__name__}", "mark a plain function, and put nothing around it")
+    require_plain(method, f"{mark} {method.__name__}")
+    if any(hasattr(method, kind) for kind in MARKS):
+        raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
+    body = modellers_frame().f_locals  # of the class, while it is being made
+    if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
+        raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
 
 
-def line_of(method: Callable[..., Any]) -> str:
-    """`file:line` of a method."""
-    code = inspect.unwrap(method).__code__
-    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+def require_plain(method: Callable[..., Any], who: str) -> None:
+    """Raises `ModelError` for a function that does not run when it is called."""
+    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        raise mistake_in(method, f"{who} is async and would never run", "write def")
+    if inspect.isgeneratorfunction(method):
+        raise mistake_in(method, f"{who} has a yield and would never run", "take the yield away")
 
 
 # --- the model ------------------------------------------------------------------------------------------------------
@@ -228,10 +251,11 @@ class Model:
 
     def __init_subclass__(cls) -> None:
         cls.abstract = cls.__dict__.get("abstract", False)
+        if isinstance(cls.invariants, str):
+            raise ModelError(f"{cls.__name__}.invariants is a text, not a tuple of names; write ({cls.invariants!r},)")
         for name, method in cls.__dict__.items():
             inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
-            if hasattr(inherited, "__action__") and callable(method) and not hasattr(method, "__action__"):
-                raise _at(method, f"{name} replaces an action of {cls.__mro__[1].__name__}", "decorate it with @action")
+            _check_marks(cls, name, method, inherited)
             if isinstance(inherited, Setting) and not isinstance(method, Setting | property):
                 _check_fixed(cls, inherited, method)
         for name in _members(cls):
@@ -245,7 +269,7 @@ class Model:
                 raise UnknownName(f"model {self.name()} has no setting {name!r}; {nearest(name, declared)}")
         self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
         self.check_settings()
-        self._domains = {name: resolved(d, self.broker_count) for name, d in self.variables().items()}
+        self._domains = {name: resolved(d, self.broker_count) for name, d in self._declared_variables().items()}
         for name in self._domains:
             if name in RESERVED or name.startswith("_"):
                 raise ModelError(
@@ -255,7 +279,20 @@ class Model:
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_domains", ()):
             raise mistake(f"self.{name} is assigned, which is not the state", f"write s.{name}")
+        if name in self.declared_settings():
+            raise mistake(f"self.{name} is assigned, which is a setting", "write `name = value` in the class to fix it")
+        if is_running():
+            raise mistake(f"self.{name} is assigned, which outlives the step", "keep it in a variable of the state")
         super().__setattr__(name, value)
+
+    def _declared_variables(self) -> dict[str, Domain]:
+        method, found = type(self).variables, self.variables()
+        if not isinstance(found, dict):
+            raise mistake_in(method, f"variables gives back {found!r}", "return a dict of names and domains")
+        for name, domain in found.items():
+            if not isinstance(domain, Domain):
+                raise mistake_in(method, f"variable {name!r} is {domain!r}", "give it a domain, such as number(0, 3)")
+        return found
 
     def variables(self) -> dict[str, Domain]:
         """Name and domain of every variable."""
@@ -342,6 +379,32 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
 
+def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
+    """Raises `ModelError` where a mark is missing, or hidden by what is around the method."""
+    for mark in MARKS:
+        if hasattr(member, mark):
+            continue
+        hidden = next((x for x in _inside(name, member) if hasattr(x, mark)), None)
+        if hidden is not None:
+            raise mistake_in(hidden, f"the mark of {name} is hidden by what is around it", "put the mark first")
+        if hasattr(inherited, mark) and callable(member):
+            kind = "action" if mark == "__action__" else getattr(inherited, mark)
+            what = f"{name} replaces {'an' if kind[0] in 'ai' else 'a'} {kind} of {cls.__mro__[1].__name__}"
+            raise mistake_in(member, what, f"decorate it with @{kind}")
+    if name in ("initial", "variables", "check_settings") and inspect.isfunction(member):
+        require_plain(member, name)
+
+
+def _inside(name: str, member: Any) -> list[Any]:
+    """What a property, a class method or a wrapper made by a decorator holds."""
+    held = [getattr(member, attribute, None) for attribute in ("fget", "func", "__func__", "__wrapped__")]
+    names = getattr(getattr(member, "__code__", None), "co_freevars", ())
+    cells = dict(zip(names, getattr(member, "__closure__", None) or (), strict=False))
+    cells.pop("__class__", None)  # still empty
+    enclosed = [cell.cell_contents for cell in cells.values()]
+    return held + [x for x in enclosed if getattr(x, "__name__", None) == name]
+
+
 def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
     """Raises `ModelError` where a class gives an inherited setting a value that it cannot have."""
     try:
@@ -356,16 +419,35 @@ def _check_told(cls: type, name: str) -> None:
     if spec is None and name not in cls.__dict__:
         return  # a model may take an inherited action away
     if spec is None:
-        raise _at(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
+        raise mistake_in(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
     found = list(inspect.signature(method).parameters)[1:]
     wanted = [*found[:2], *spec.parameters]
     if found != wanted or len(found) < 2:
         taken = ", ".join(["old", "new", *spec.parameters])
-        raise _at(method, f"{name} takes ({', '.join(found)})", f"take ({taken}) as the action does")
+        raise mistake_in(method, f"{name} takes ({', '.join(found)})", f"take ({taken}) as the action does")
 
 
 def _members(cls: type) -> list[str]:
     return [n for n in dir(cls) if not n.startswith("__")]
+
+
+def _unchanged(given: Any, *operands: Any, **values: Any) -> NoReturn:
+    raise mistake("a parameter is changed", "make another value of it: {**record, ...}, [*sequence, ...]")
+
+
+class GivenRecord(dict[str, Any]):
+    """A record as a parameter: a dict that stays as it is, for other runs of the method are given it, too."""
+
+    _refuse: Any = _unchanged
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+
+class GivenSequence(list[Any]):
+    """A sequence as a parameter: a list that stays as it is."""
+
+    _refuse: Any = _unchanged
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _refuse
+    pop = remove = reverse = sort = _refuse
 
 
 def as_parameter(domain: Domain, value: Value) -> Any:
@@ -376,10 +458,11 @@ def as_parameter(domain: Domain, value: Value) -> Any:
         case BrokerSet():
             return frozenset(map(BrokerId, value))
         case Record():
-            return {n: as_parameter(d, x) for n, d, x in zip(domain.names, domain.domains, value, strict=True)}
+            values = map(as_parameter, domain.domains, value)
+            return GivenRecord(zip(domain.names, values, strict=True))
         case Per() | Sequence_():
-            return [as_parameter(domain.element, x) for x in value]
+            return GivenSequence(as_parameter(domain.element, x) for x in value)
         case Messages():
-            return [as_parameter(domain.element, x) for x in domain.elements if x in value]
+            return GivenSequence(as_parameter(domain.element, x) for x in domain.elements if x in value)
         case _:
             return value

@@ -103,6 +103,8 @@ class Undefined(OfTheState):
     def __call__(self, *arguments: Any) -> Any:
         return self
 
+    choose = __call__
+
     def __and__(self, other: Any) -> Any:
         return FALSE if other is False or (isinstance(other, PlainFlag) and not other.value) else self
 
@@ -255,6 +257,10 @@ class PlainMember(Plain):
 
 class PlainBroker(Plain):
     __slots__ = ()
+    domain: Broker
+
+    def _may_be_none(self) -> bool:
+        return self.domain.optional
 
     @property
     def is_none(self) -> PlainFlag:

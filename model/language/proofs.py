@@ -35,8 +35,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import ModelError, UnknownName, mistake, nearest
-from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab, line_of
+from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake, nearest
+from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab
 
 Kind = Literal["lemma", "target", "candidate"]
 

@@ -38,11 +38,18 @@ class Term(OfTheState):
     """A scalar: `node`, which means something where `defined` holds."""
 
     __slots__ = ("node", "defined", "domain")
+    node: Expression
+    defined: Expression
+    domain: Domain
 
     def __init__(self, node: Expression, defined: Expression, domain: Domain) -> None:
-        self.node = node
-        self.defined = defined
-        self.domain = domain
+        put = object.__setattr__  # no assignment of a model's own
+        put(self, "node", node)
+        put(self, "defined", defined)
+        put(self, "domain", domain)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise mistake(f"{self!r}.{name} is assigned", f"assign {self!r} as a whole, through s")
 
     def _shown(self) -> str:
         return f": {self!r}"
@@ -131,6 +138,9 @@ class Choice(OfTheState):
     condition: TracedFlag
     yes: Any
     no: Any
+
+    def _may_be_none(self) -> bool:
+        return True
 
     def _each(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         return self.condition.choose(operation(self.yes, other), operation(self.no, other))
@@ -256,6 +266,10 @@ class TracedBroker(Term):
     """A broker held in the state, or none."""
 
     __slots__ = ()
+    domain: Broker
+
+    def _may_be_none(self) -> bool:
+        return self.domain.optional
 
     @property
     def is_none(self) -> TracedFlag:
@@ -419,6 +433,9 @@ class Structure(OfTheState):
     ) -> None:
         for name, content in (("_domain", domain), ("_place", place), ("_value", value), ("_defined", defined)):
             object.__setattr__(self, name, content)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise mistake(f"{self!r}.{name} is assigned", f"assign {self!r} as a whole, through s")
 
     @property
     def _nodes(self) -> list[Expression]:

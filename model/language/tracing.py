@@ -8,9 +8,21 @@ from typing import Any
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.concrete import initial_states, leaves_of
 from isrcheck.model.language.domains import Domain, Flag, Value
-from isrcheck.model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.errors import (
+    ModelError,
+    TheState,
+    caller,
+    line_of,
+    mistake,
+    mistake_in,
+    nearest,
+    not_a_condition,
+    not_an_answer,
+    require_no_answer,
+)
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
-from isrcheck.model.language.model import Action, Model, as_parameter, line_of
+from isrcheck.model.language.model import Action, Model, as_parameter
+from isrcheck.model.language.running import heeded, outliving, require_unchanged
 from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed
 from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
 
@@ -29,7 +41,7 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
     return tuple(variables), tuple(leaves)
 
 
-class SymbolicState:
+class SymbolicState(TheState):
     """The state that a traced method reads and assigns: every read is of the state before the action."""
 
     def __init__(self, model: Model, variables: Sequence[Variable], leaves: Sequence[Leaf], writable: bool) -> None:
@@ -138,22 +150,35 @@ def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> Trans
     if not actions:
         raise ModelError(f"model {model.name()} has no action; mark a method with @action")
     instances = {name: sheet.transitions(name, method) for name, method in actions.items()}
+    initial = tuple(sorted({leaves_of(model, state) for state in initial_states(model)}))
+    constraints = sheet.predicates(model.predicates("constraint"))
+    _require_counted(model, initial, constraints)
     return TransitionSystem(
         model=model.name(),
         settings=dict(model.settings),
         variables=variables,
         leaves=leaves,
-        initial=tuple(sorted({leaves_of(model, state) for state in initial_states(model)})),
+        initial=initial,
         actions=tuple(actions),
         transitions=tuple(
             t for found in instances.values() for t in found if t.guard is not FALSE or t.failure is not FALSE
         ),
-        constraints=sheet.predicates(model.predicates("constraint")),
+        constraints=constraints,
         invariants=sheet.predicates(dict(sorted((invariants or {}).items()))),
         goals=sheet.predicates(model.predicates("goal")),
         bounds=sheet.predicates({n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}),
         absent=frozenset(name for name, found in instances.items() if not found),
     )
+
+
+def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constraints: tuple[Predicate, ...]) -> None:
+    """Raises `ModelError` where constraints leave no initial state: nothing would be explored, and all would hold."""
+    false = [[c.name for c in constraints if e.evaluate([c.holds, c.failure], leaves) == [0, 0]] for leaves in initial]
+    if all(false):
+        names = sorted({name for names in false for name in names})
+        method = model.predicates("constraint")[names[0]]
+        what = f"no initial state is within constraint {', '.join(names)}, so nothing would be explored"
+        raise mistake_in(method, what, "let one in")
 
 
 def instances_of(model: Model, action: str) -> list[Transition]:
@@ -170,12 +195,15 @@ class _Sheet:
     def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
         found, effect = [], False
+        before = outliving(method, self.model)
         for choice in self.model.instances(method):
             s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
-            method(self.model, s, *(as_parameter(d, v) for d, v in choice))
+            answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
+            require_no_answer(method, f"action {name}", answer)
             effect = effect or bool(s._updates)
             if s._required or s._updates:
                 found.append(self._transition(name, spec, choice, s))
+        require_unchanged(method, f"action {name}", before, self.model)
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
         return found
@@ -196,7 +224,12 @@ class _Sheet:
 
     def predicate(self, name: str, method: Callable[..., Any]) -> Predicate:
         s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
-        holds = flag_of(method(self.model, s))
+        before = outliving(method, self.model)
+        answer = heeded(method, self.model, s)
+        require_unchanged(method, name, before, self.model)
+        if not isinstance(answer, bool | TracedFlag):
+            raise not_an_answer(method, answer)
+        holds = flag_of(answer)
         return Predicate(name, sentence_of(method), holds.node, e.not_(holds.defined))
 
 

@@ -65,6 +65,14 @@ MISTAKES = {
         "s.require(s.x == 1)",
         "mine.py:13: action act has no effect; assign something, or take it away",
     ),
+    "a question by is": (
+        "s.require(s.leader is not None)\ns.x = 1",
+        "mine.py:16: `is` on the state: leader; write .is_none, or == none",
+    ),
+    "an action that would never run": (
+        "s.x = 1\nyield",
+        "mine.py:13: action act has a yield and would never run; take the yield away",
+    ),
     "an exception of Python": (
         "s.x = foo",
         "mine.py:16: NameError: name 'foo' is not defined; correct the model",
@@ -77,6 +85,36 @@ MISTAKES = {
 def test_a_mistake_in_an_action_is_named_with_its_line(tmp_path: Path, mistake: str, engine: str) -> None:
     body, message = MISTAKES[mistake]
     assert said(run("check", mistaken(tmp_path, ACTS + body), "--engine", engine), 150) == message
+
+
+BESIDE = {
+    "an invariant that gives nothing back": (
+        "\n    @invariant\n    def good(self, s):\n        'Good.'\n        s.x == 1\n",
+        "mine.py:21: a value of the state is computed and not used: x == 1; assign it, require it, or take it away",
+    ),
+    "an invariant without return": (
+        "\n    @invariant\n    def good(self, s):\n        'Good.'\n        x = s.x == 1\n",
+        "mine.py:18: invariant good gives nothing back; return a condition",
+    ),
+    "a helper of the file": (
+        "\n    @invariant\n    def good(self, s):\n        'Good.'\n        return known(s.leader)\n\n\n"
+        "def known(leader):\n    return leader is not None\n",
+        "mine.py:25: `is` on the state: leader; write .is_none, or == none",
+    ),
+    "no initial state": (
+        "\n    def initial(self, s):\n        s.require(s.x == 1)\n",
+        "mine.py:19: initial requires what is false, so there is no initial state; assign what must hold",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("mistake", BESIDE)
+def test_a_mistake_beside_the_actions_is_named_with_its_line(tmp_path: Path, mistake: str, engine: str) -> None:
+    more, message = BESIDE[mistake]
+    path = mistaken(tmp_path, ACTS + "s.x = 1")
+    path.write_text(path.read_text().replace("broker, enum,", "broker, enum, invariant,") + more)
+    assert said(run("check", path, "--engine", engine), 150) == message
 
 
 def test_an_action_without_docstring_is_refused(tmp_path: Path) -> None:

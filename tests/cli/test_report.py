@@ -10,7 +10,7 @@ import pytest
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.reports.layout import Ink
-from isrcheck.checker.reports.text import report, verdict_line
+from isrcheck.checker.reports.text import brief, report, verdict_line
 from isrcheck.checker.reports.values import data_text, text_of
 from isrcheck.checker.results import Result
 from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
@@ -66,6 +66,17 @@ def test_vacuity_is_named_in_the_verdict_where_it_is_a_failure(tmp_path: Path) -
     assert verdict_line(result) == (
         "HOLDS  counter: is-small; all of 4 states, depth 4; vacuous, never seen: action start-again, goal is-seven"
     )
+
+
+def test_a_brief_report_says_what_was_never_seen(tmp_path: Path) -> None:
+    """Without wrapping the counter never starts again; seven is above its top, which is nine in the second run."""
+    result = counted(tmp_path, settings={"wraps": False})
+    holds = "HOLDS  counter: is-small; all of 4 states, depth 4\n"
+    assert brief(result) == f"{holds}warning: never seen: action start-again, goal is-seven\n"
+    everything = counted(tmp_path, settings={"top": 9}, invariants=["half"])
+    assert brief(everything) == "HOLDS  counter: half; all of 10 states, depth 10\n"
+    violated = counted(tmp_path, settings={"least": 0})
+    assert brief(violated).count("\n") == 1
 
 
 @pytest.mark.parametrize("states", [1, 2, 3])

@@ -92,7 +92,7 @@ SAID_ALIKE = {
     "s.on = b == 1": "broker 0 == 1 compares a broker with a value; write self.broker(number)",
     "s.on = self.broker(7) == b": "there is no broker 7; brokers are 0 to 1",
     "s.require(1)": "1 is not a condition; compare it with something",
-    "s.require(~True)": "-2 is not a condition but ~ of a Python bool; write `not` for what parameters decide",
+    "s.require(~True)": "~ of the Python bool True is -2; write `not` for what parameters decide",
     "s.on = when(s.n, s.on, s.zk.on)": "{n|0} is not a condition; compare it with something",
     "self.n = 3": "self.n is assigned, which is not the state; write s.n",
 }

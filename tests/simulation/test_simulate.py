@@ -217,7 +217,7 @@ def test_exit_codes(tmp_path: Path, case: str) -> None:
 def test_nothing_is_said_to_hold(tmp_path: Path) -> None:
     outcome = run("simulate", counter(tmp_path), "--seed", "5", "--quiet", "--walks", "50", "--depth", "10")
     met = "no violation met in 50 random walks of 500 states (seed 5)"
-    assert outcome.out == f"INCOMPLETE  counter: {met}\n"
+    assert outcome.out == f"INCOMPLETE  counter: {met}\nwarning: not met in any walk: goal is-seven\n"
 
 
 def test_coverage_is_that_of_the_walks(tmp_path: Path) -> None:
