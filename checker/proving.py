@@ -66,4 +66,4 @@ def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants
     if spec is not None:
         return load(spec) if isinstance(spec, str) else spec
     found = beside(loaded.name) if loaded.origin is None else None
-    return found if found is not None and set(invariants) <= found.statements("target").keys() else None
+    return found if found is not None and set(invariants) <= set(found.aims()) else None

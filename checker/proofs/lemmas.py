@@ -19,21 +19,23 @@ from isrcheck.checker.proofs.proving import Open, Tell, largest_inductive, prove
 from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
 from isrcheck.checker.proofs.shown import counterexample, pair, with_reachability
 from isrcheck.checker.proofs.statements import falsifying, predicate
-from isrcheck.checker.proofs.tie import Tie, says_the_same
+from isrcheck.checker.proofs.tie import Tie
 from isrcheck.checker.proofs.unbounded.form import Unbounded
-from isrcheck.checker.proofs.unbounded.relation import without_bounds
+from isrcheck.checker.proofs.unbounded.relation import for_all_bounds
 from isrcheck.checker.reports.layout import number
 from isrcheck.checker.results import Exit, Instance
 from isrcheck.model.language import UnknownName
 from isrcheck.model.language.errors import nearest
-from isrcheck.model.language.model import Model
+from isrcheck.model.language.model import Model, Setting
 from isrcheck.model.language.proofs import Proof, Statement
 from isrcheck.model.language.tracing import trace
 
 Kind = Literal["bit-vectors", "unbounded"]
 SILENT: Tell = lambda text: None  # noqa: E731
 SMALL: int = 2
-"""To this the bounds are lowered for what is looked at beside the proof: every lemma in all reachable states."""
+"""The bounds at which every lemma is looked at in all reachable states, beside the proof."""
+TIED: int = 3
+"""The bounds at which the form for all bounds is compared with the model."""
 LOOK = Limits(seconds=20, memory=2 << 30)
 GOALS = {
     DOMAINS: "After the step every value is in its domain.",
@@ -59,7 +61,7 @@ class Attempt:
 
     def chosen(self) -> dict[str, Statement]:
         """The targets by name; `UnknownName` for one that the proof does not have."""
-        known = self.proof.statements("target")
+        known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():
             if name not in known:
                 raise UnknownName(f"proof {self.proof.name()} has no target {name!r}; {nearest(name, known)}")
@@ -67,6 +69,9 @@ class Attempt:
 
     def lemmas(self) -> dict[str, Statement]:
         return self.proof.statements("lemma", "candidate")
+
+    def stated(self) -> dict[str, Statement]:
+        return {**self.lemmas(), **self.chosen()}
 
 
 class Bound:
@@ -76,17 +81,15 @@ class Bound:
         self.attempt = attempt
         self.plain = attempt.loaded.cls(**settings)
         self.model = attempt.model(**settings)
-        statements = attempt.proof.statements("lemma", "candidate", "target")
-        self.stated = {name: predicate(attempt.proof, s) for name, s in statements.items()}
+        self.stated = {name: predicate(attempt.proof, s) for name, s in attempt.stated().items()}
         self.system = trace(self.model, self.stated)
 
     def obligations(self, bounded: Bounded) -> Obligations:
-        """What is to be shown; where the model has the invariant that a target names, the invariant itself."""
         by_name = {p.name: p for p in self.system.invariants}
-        shipped = {n: f for n, f in self.attempt.loaded.invariants.items() if n in self.attempt.chosen()}
-        own = {p.name: p for p in trace(self.model, shipped).invariants}
-        targets = tuple(own.get(name, by_name[name]) for name in self.attempt.chosen())
-        return bounded.obligations(tuple(by_name[name] for name in self.attempt.lemmas()), targets)
+        lemmas, targets = (
+            tuple(by_name[name] for name in names) for names in (self.attempt.lemmas(), self.attempt.chosen())
+        )
+        return bounded.obligations(lemmas, targets)
 
 
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
@@ -128,8 +131,11 @@ def obligations_of(attempt: Attempt) -> tuple[Obligations, Bound | None, Bounded
         bound = Bound(attempt, attempt.settings)
         bounded = Bounded.of(bound.system)
         return bound.obligations(bounded), bound, bounded
-    free = without_bounds(attempt.model, attempt.proof, attempt.settings)
-    return Unbounded(free, attempt.proof, attempt.lemmas()).obligations(attempt.chosen()), None, None
+    return unbounded(attempt).obligations(attempt.chosen()), None, None
+
+
+def unbounded(attempt: Attempt) -> Unbounded:
+    return Unbounded(for_all_bounds(attempt.model, attempt.settings), attempt.proof, attempt.lemmas())
 
 
 def _settings(attempt: Attempt) -> dict[str, Any]:
@@ -166,38 +172,25 @@ class _Run:
 
     # --- what is looked at besides ----------------------------------------------------------------------------------
 
-    def _small(self) -> dict[str, Any]:
-        """The settings with every bound lowered: where all reachable states can be looked at."""
+    def _settings_of(self, bound: int) -> dict[str, Any]:
+        """The settings with every bound as near to a number as its setting allows, whatever the user's own is."""
         declared = self.attempt.loaded.cls.declared_settings()
         given = self.attempt.loaded.cls(**self.attempt.settings).settings
-        return {n: min(x, SMALL) if declared[n].bound is not None else x for n, x in given.items()}
+        return {n: _nearest(declared[n], bound) if declared[n].bound is not None else x for n, x in given.items()}
 
     def _checks(self) -> None:
-        small = Bound(self.attempt, self._small())
+        small = Bound(self.attempt, self._settings_of(SMALL))
         self.tell("comparing the model with history to the model")
         plain = trace(small.plain)
         self._record("history restricts nothing", differences(plain, small.system), "every step is the model's own")
         self.tell("looking at the lemmas in reachable states")
         self._reachable(small)
         if self.attempt.form == "unbounded":
-            self.tell("comparing the unbounded form to the model within bounds")
-            free = without_bounds(self.attempt.model, self.attempt.proof, self.attempt.settings)
-            unbounded = Unbounded(free, self.attempt.proof, self.attempt.lemmas())
-            settings = self._small()
-            tied = Bound(self.attempt, settings)
-            different = [*Tie(tied.system, tied.model, unbounded).differences(self.watch), *self._restated(tied)]
-            self._record("the unbounded form is the model's", different, f"z3, each action at {_shown(settings)}")
-
-    def _restated(self, tied: Bound) -> list[str]:
-        """Targets that do not say what the invariant of their name says."""
-        shipped = {n: f for n, f in self.attempt.loaded.invariants.items() if n in self.attempt.chosen()}
-        own = trace(tied.model, shipped).invariants
-        by_name = {p.name: p for p in tied.system.invariants}
-        return [
-            f"target {p.name} is not the invariant of that name"
-            for p in own
-            if not says_the_same(tied.system, p, by_name[p.name], self.watch)
-        ]
+            self.tell("comparing the form for all bounds to the model at some")
+            tied = Bound(self.attempt, self._settings_of(TIED))
+            tie = Tie(tied.system, tied.model, unbounded(self.attempt), self.attempt.stated())
+            fine = f"z3, each action at {_shown(dict(tied.plain.settings))}"
+            self._record("the unbounded form is the model's", tie.differences(self.watch), fine)
 
     def _reachable(self, small: Bound) -> None:
         model = LoadedModel(self.attempt.model, self.attempt.loaded.name, None, small.stated)
@@ -271,7 +264,7 @@ class _Run:
             return None
         before, after = pair(self.bounded, found.model)
         action, label, system = found.obligation.action, found.obligation.label, self.bound.system
-        statement = self.attempt.proof.statements("lemma", "candidate", "target").get(found.goal)
+        statement = self.attempt.stated().get(found.goal)
         proof = self.attempt.proof
 
         def why(model: Model, state: Any) -> Instance | None:
@@ -286,6 +279,12 @@ class _Run:
 
     def _redundant(self) -> None:
         self.result.redundant = redundant(self.obligations, self.watch, self.tell)
+
+
+def _nearest(setting: Setting, bound: int) -> int:
+    least, most = setting.at_least, setting.at_most
+    bound = bound if least is None else max(bound, least)
+    return bound if most is None else min(bound, most)
 
 
 def _shown(settings: dict[str, Any]) -> str:
