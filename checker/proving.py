@@ -53,7 +53,8 @@ def prove(
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, names, k or 1, limits, tell)
-        from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+        from isrcheck.checker.proofs.attempts import Attempt
+        from isrcheck.checker.proofs.lemmas import by_lemmas
 
         attempt = Attempt(loaded, values, chosen, names, "unbounded" if unbounded else "bit-vectors")
         return by_lemmas(attempt, limits, tell)

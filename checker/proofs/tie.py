@@ -242,4 +242,3 @@ def _sequences(domain: Domain) -> Iterator[Sequence_]:
             yield from _sequences(part)
     elif isinstance(domain, Per):
         yield from _sequences(domain.element)
-
