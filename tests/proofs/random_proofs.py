@@ -25,7 +25,8 @@ class Random(Model):
     top = setting(2, at_least=1, at_most=9, meaning="how high", bound=lambda m, s: s.n == m.top)
 
     def variables(self):
-        return {{"n": number(0, self.top), "k": number(0, self.top), "bad": flag, "log": sequence(number(0, self.top), self.top)}}
+        held = number(0, self.top)
+        return {{"n": held, "k": held, "bad": flag, "log": sequence(held, self.top)}}
 {actions}
     @invariant
     def fine(self, s):
@@ -58,7 +59,7 @@ LEMMA = """
         return {condition}
 """
 
-NAMES = ("some", "at", "end", "index", "top", "all", "before")
+NAMES = ("some", "at", "end", "index", "all", "before")
 """Names of actions and parameters: among them those that a careless encoding has for itself."""
 
 
@@ -113,27 +114,27 @@ class Author:
         return str(self.pick(options)())
 
     def effect(self, variable: str) -> str:
+        """What a variable becomes."""
         if variable == "s.bad":
-            return f"s.bad = s.bad | {self.condition()}" if self.chance(2) else f"s.bad = {self.condition()}"
+            return f"s.bad | {self.condition()}" if self.chance(2) else self.condition()
         if variable == "s.log":
-            change = f"s.log.truncate(minimum(s.log.length, {self.held()}))"
-            return "s.log.append(s.n)" if self.chance(2) else change
+            return self.pick(["s.log.appended(s.n)", f"s.log.truncated(minimum(s.log.length, {self.held()}))"])  # type: ignore[no-any-return]
         options = [f"{variable} + 1", f"maximum({variable}, {self.held()})", "0", self.held(), self.number()]
-        return f"{variable} = minimum(maximum({self.pick(options)}, 0), self.top)"
+        return f"minimum(maximum({self.pick(options)}, 0), self.top)"
 
     def action(self, name: str) -> str:
         self.parameter = self.pick(NAMES) if self.chance(3) else None
         changed = [v for v in ("s.n", "s.k", "s.bad", "s.log") if self.chance(2)] or ["s.n"]
         guards = [self.condition() for _ in range(self.pick([1, 1, 2]))]
         effects = [self.effect(v) for v in changed]
-        if "s.log.append(s.n)" in effects:
+        if "s.log.appended(s.n)" in effects:
             guards.append("~s.log.is_full")
         return ACTION.format(
             name=name,
             declared=f", {self.parameter}=lambda m: number(0, m.top)" if self.parameter else "",
             taken=f", {self.parameter}" if self.parameter else "",
             guard=", ".join(guards),
-            effects="\n".join(f"        {e}" for e in effects),
+            effects=f"        {', '.join(changed)} = {', '.join(effects)}",
         )
 
     def lemma(self, number: int) -> str:
@@ -150,9 +151,8 @@ class Author:
     def planted(self) -> str:
         """An action that is bad once there is room enough, and sometimes once more is so."""
         self.parameter = None
-        where = self.pick(
-            ["s.n >= {}", "s.n == self.top - {}", "s.log.length > {}", "one_past_last(s.n, lambda i: i >= 0) > {}"]
-        )
+        found = "one_past_last(s.n, lambda i: i >= 0)"
+        where = self.pick(["s.n >= {}", "s.n == self.top - {}", "s.log.length > {}", found + " > {}"])
         guard = where.format(self.pick([3, 3, 4]))
         return ACTION.format(name=self.pick(NAMES), declared="", taken="", guard=guard, effects="        s.bad = True")
 
