@@ -53,7 +53,8 @@ def prove(
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, names, k or 1, limits, tell)
-        from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+        from isrcheck.checker.proofs.attempts import Attempt
+        from isrcheck.checker.proofs.lemmas import by_lemmas
 
         attempt = Attempt(loaded, values, chosen, names, "unbounded" if unbounded else "bit-vectors")
         return by_lemmas(attempt, limits, tell)
@@ -66,4 +67,4 @@ def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants
     if spec is not None:
         return load(spec) if isinstance(spec, str) else spec
     found = beside(loaded.name) if loaded.origin is None else None
-    return found if found is not None and set(invariants) <= found.statements("target").keys() else None
+    return found if found is not None and set(invariants) <= set(found.aims()) else None

@@ -10,7 +10,7 @@ from isrcheck.invariants.held import (
     own_isr_had_what_the_leader_has,
     quorum_had_what_the_leader_has,
 )
-from isrcheck.model.language import for_all, invariant, last_held, needs
+from isrcheck.model.language import below, for_all, invariant, last_held, needs
 
 
 def _same_record(one: Any, other: Any, offset: int) -> Any:
@@ -27,7 +27,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
             lambda member, offset: _same_record(s.log[leader], s.log[member], offset),
             where=lambda member, offset: isr(leader).has(member) & (belief.high_watermark > offset),
             member=m.brokers,
-            offset=range(m.log_size),
+            offset=below(m.log_size),
         )
 
     return for_all(agrees, where=lambda leader: s.replica[leader].leader == leader, leader=m.brokers)

@@ -15,7 +15,7 @@ from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.proofs.lemmas import Attempt
+    from isrcheck.checker.proofs.attempts import Attempt
     from isrcheck.checker.proofs.results import ProofResult
 
 
@@ -92,7 +92,8 @@ def _prove(
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)
-        from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+        from isrcheck.checker.proofs.attempts import Attempt
+        from isrcheck.checker.proofs.lemmas import by_lemmas
 
         form = "unbounded" if unbounded else "bit-vectors"
         attempt = Attempt(loaded, values, chosen, invariants or None, form, redundant, houdini)  # type: ignore[arg-type]

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 where it can.
 
-    Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, or z3 does not know), 150 a folder that is no
-    certificate, or not that of its model and proof.
+    What `prove` looks at beside a proof is looked at again. Exit codes: 0 accepted, 10 rejected (an obligation is
+    satisfiable, z3 does not know, or such a check fails), 150 a folder that is no certificate, or not that of its model
+    and proof, word by word.
     """
     try:
         require_writable(json_path)
@@ -84,6 +85,7 @@ def _text(found: Verified, quiet: bool) -> str:
     )
     verdict = "ACCEPTED" if found.accepted else "REJECTED"
     lines = [f"{verdict}  {found.manifest['model']}: {names}; {solvers}"]
+    lines += [f"  {name}: {found.checks[name]}" for name in found.failed_checks]
     if not quiet:
         for words, kinds in (("is satisfiable for", found.satisfiable), ("is not decided by", found.undecided)):
             lines += [f"  {name} {words} {solver}" for solver, files in kinds.items() for name in files]

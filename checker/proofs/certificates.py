@@ -2,7 +2,8 @@
 
 A certificate is a folder with `manifest.json` and one file an obligation. The files are written in a process of their
 own that does nothing else: the same question gives the same text, so whoever checks a certificate writes it again and
-compares. A file that was changed, left out or put in is noticed, whatever the manifest says.
+compares. A file that was changed, left out or put in is noticed, whatever the manifest says; and what the manifest says
+is compared with what the question gives, word by word. What is looked at beside a proof is looked at again.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ import z3
 from isrcheck.checker.engines.symbolic.solving import Watch
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.proofs.attempts import Attempt, obligations_of, settings_shown
 from isrcheck.checker.proofs.ending import solvers
-from isrcheck.checker.proofs.lemmas import Attempt, obligations_of
 from isrcheck.checker.proofs.library import load, shipped
 from isrcheck.checker.proofs.obligations import Obligation, Obligations
 from isrcheck.checker.proofs.proving import ask
 from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.proofs.side_conditions import side_conditions
+from isrcheck.checker.results import FORMAT as RESULT
 from isrcheck.checker.traces.files import DamagedFile, parsed
 from isrcheck.model.language import UnknownName
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 KIND: Final = "isrcheck certificate of a proof"
 MANIFEST: Final = "manifest.json"
 LARGEST: Final = 256 * 2**20
@@ -70,21 +73,29 @@ def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result:
     texts = written(question)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    manifest = {
+    listed = [{"file": name, "sha256": _hash(text.encode()), "z3": "unsat"} for name, text in texts.items()]
+    manifest = {**_said(question), "solvers": result.solvers, "obligations": listed}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _said(question: Question) -> dict[str, Any]:
+    """What a manifest says of its question."""
+    attempt = question.attempt()
+    lemmas = {name: s.sentence for name, s in attempt.lemmas().items() if name not in question.dropped}
+    history = attempt.proof(attempt.loaded.cls(**attempt.settings)).history()
+    return {
         "format": FORMAT,
         "kind": KIND,
         "model": question.model,
-        "settings": question.settings,
+        "settings": settings_shown(attempt),
         "proof": question.proof,
-        "targets": result.targets,
+        "targets": {name: s.sentence for name, s in attempt.chosen().items()},
         "form": question.form,
-        "lemmas": result.lemmas,
+        "lemmas": lemmas,
+        "history": list(history),
         "dropped": list(question.dropped),
         "stages": question.stages,
-        "solvers": result.solvers,
-        "obligations": [{"file": name, "sha256": _hash(text.encode())} for name, text in texts.items()],
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
 def written(question: Question) -> dict[str, str]:
@@ -134,15 +145,18 @@ class Verified:
     undecided: dict[str, list[str]] = field(default_factory=dict)
     satisfiable: dict[str, list[str]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    checks: dict[str, str] = field(default_factory=dict)
+    failed_checks: list[str] = field(default_factory=list)
 
     @property
     def accepted(self) -> bool:
-        """z3 refutes every obligation, and no solver finds one satisfiable."""
-        return self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
+        """The conditions beside the proof hold, z3 refutes every obligation, and no solver finds one satisfiable."""
+        refuted = self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
+        return refuted and not self.failed_checks
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
+            "format": RESULT,
             "verify_proof": self.folder,
             "model": self.manifest["model"],
             "targets": list(self.manifest["targets"]),
@@ -152,6 +166,8 @@ class Verified:
             "undecided": self.undecided,
             "satisfiable": self.satisfiable,
             "solvers": self.versions,
+            "checks": self.checks,
+            "failed_checks": self.failed_checks,
         }
 
 
@@ -167,7 +183,7 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks a certificate: its files are those that its question gives, and solvers refute each, z3 and cvc5.
+    """Checks a certificate: it is the one that its question gives, and solvers refute each file, z3 and cvc5.
 
     Its model and proof are shipped ones, or those that the caller names. `DamagedFile` for a folder that is no
     certificate, or not the one that its question gives.
@@ -176,8 +192,10 @@ def verify(
     question = _question(manifest, model, proof)
     tell("writing the obligations again")
     texts = _compared(folder, manifest, question)
-    found = Verified(str(folder), manifest, len(texts), versions=solvers())
+    found = Verified(str(folder), {**manifest, "model": question.model}, len(texts), versions=solvers())
     with Watch(limits) as watch:
+        conditions = side_conditions(question.attempt(), watch, tell)
+        found.checks, found.failed_checks = conditions.sentences, conditions.failed
         for name, text in texts.items():
             tell(f"{name}: z3")
             solver = z3.Solver()
@@ -210,7 +228,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     data = parsed(_content(path))
     shape: dict[str, Any] = {
         "model": str, "settings": dict, "proof": str, "targets": dict, "form": str, "stages": dict,
-        "dropped": list, "solvers": dict, "obligations": list,
+        "dropped": list, "solvers": dict, "obligations": list, "lemmas": dict, "history": list,
     }  # fmt: skip
     if not isinstance(data, dict) or data.get("kind") != KIND:
         raise DamagedFile(f"{MANIFEST} is not that of a certificate")
@@ -242,10 +260,15 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():
         raise DamagedFile(f"it is of proof {manifest['proof']!r}, which is not a shipped one; give --proof my_proof.py")
+    if (model or manifest["model"]) != manifest["model"] and manifest["model"] in model_names():
+        raise DamagedFile(f"it is of model {manifest['model']}, not of {model}")
+    if (proof or manifest["proof"]) != manifest["proof"] and manifest["proof"] in shipped():
+        raise DamagedFile(f"it is of proof {manifest['proof']}, not of {proof}")
     known = load(proof or manifest["proof"]).statements("lemma", "candidate")
+    bounds = {n for n, x in manifest["settings"].items() if x == "unbounded" and manifest["form"] == "unbounded"}
     question = Question(
         model or manifest["model"],
-        manifest["settings"],
+        {name: x for name, x in manifest["settings"].items() if name not in bounds},
         proof or manifest["proof"],
         tuple(manifest["targets"]),
         manifest["form"],
@@ -275,6 +298,8 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
         raise DamagedFile(f"{MANIFEST} does not list the files of this proof")
     for entry in manifest["obligations"]:
         name = entry["file"]
+        if entry != {"file": name, "sha256": entry.get("sha256"), "z3": "unsat"}:
+            raise DamagedFile(f"{MANIFEST} does not say of {name} what a certificate says")
         content = _content(folder / name)
         if entry.get("sha256") != _hash(content):
             raise DamagedFile(f"{name} was changed: its hash is not that of the manifest")
@@ -282,6 +307,14 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
             writer = manifest["solvers"].get("z3")
             other = f"; it was written with z3 {writer}, this is {solvers()['z3']}" if writer != solvers()["z3"] else ""
             raise DamagedFile(f"{name} is not the obligation that model and proof give{other}")
+    labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
+    if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
+        raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
+    # A user's file may lie elsewhere than where it lay as the certificate was written.
+    said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
+    for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
+        if key not in said or manifest.get(key) != said[key]:
+            raise DamagedFile(f"{MANIFEST}: {key} is not what model and proof give")
     return expected
 
 

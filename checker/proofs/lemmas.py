@@ -3,90 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from isrcheck.checker.checking import check
 from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.proofs.attempts import Attempt, Bound, obligations_of, settings_shown
 from isrcheck.checker.proofs.bounded import Bounded
 from isrcheck.checker.proofs.ending import solvers, stopped
-from isrcheck.checker.proofs.history import differences, with_history
 from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
 from isrcheck.checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
 from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
 from isrcheck.checker.proofs.shown import counterexample, pair, with_reachability
-from isrcheck.checker.proofs.statements import falsifying, predicate
-from isrcheck.checker.proofs.tie import Tie, says_the_same
-from isrcheck.checker.proofs.unbounded.form import Unbounded
-from isrcheck.checker.proofs.unbounded.relation import without_bounds
-from isrcheck.checker.reports.layout import number
+from isrcheck.checker.proofs.side_conditions import side_conditions
+from isrcheck.checker.proofs.statements import falsifying
 from isrcheck.checker.results import Exit, Instance
-from isrcheck.model.language import UnknownName
-from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.proofs import Proof, Statement
-from isrcheck.model.language.tracing import trace
 
-Kind = Literal["bit-vectors", "unbounded"]
 SILENT: Tell = lambda text: None  # noqa: E731
-SMALL: int = 2
-"""To this the bounds are lowered for what is looked at beside the proof: every lemma in all reachable states."""
-LOOK = Limits(seconds=20, memory=2 << 30)
 GOALS = {
     DOMAINS: "After the step every value is in its domain.",
     MEANING: "Where the action can happen it means something.",
 }
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What is to be proved and how."""
-
-    loaded: LoadedModel
-    settings: dict[str, Any]
-    proof: type[Proof]
-    targets: tuple[str, ...] | None = None
-    form: Kind = "bit-vectors"
-    find_redundant: bool = False
-    houdini: bool = False
-
-    @property
-    def model(self) -> type[Model]:
-        return with_history(self.loaded.cls, self.proof)
-
-    def chosen(self) -> dict[str, Statement]:
-        """The targets by name; `UnknownName` for one that the proof does not have."""
-        known = self.proof.statements("target")
-        for name in self.targets or ():
-            if name not in known:
-                raise UnknownName(f"proof {self.proof.name()} has no target {name!r}; {nearest(name, known)}")
-        return {n: s for n, s in known.items() if not self.targets or n in self.targets}
-
-    def lemmas(self) -> dict[str, Statement]:
-        return self.proof.statements("lemma", "candidate")
-
-
-class Bound:
-    """The traced model with history, its lemmas and targets as predicates of it, and its state as terms."""
-
-    def __init__(self, attempt: Attempt, settings: dict[str, Any]) -> None:
-        self.attempt = attempt
-        self.plain = attempt.loaded.cls(**settings)
-        self.model = attempt.model(**settings)
-        statements = attempt.proof.statements("lemma", "candidate", "target")
-        self.stated = {name: predicate(attempt.proof, s) for name, s in statements.items()}
-        self.system = trace(self.model, self.stated)
-
-    def obligations(self, bounded: Bounded) -> Obligations:
-        """What is to be shown; where the model has the invariant that a target names, the invariant itself."""
-        by_name = {p.name: p for p in self.system.invariants}
-        shipped = {n: f for n, f in self.attempt.loaded.invariants.items() if n in self.attempt.chosen()}
-        own = {p.name: p for p in trace(self.model, shipped).invariants}
-        targets = tuple(own.get(name, by_name[name]) for name in self.attempt.chosen())
-        return bounded.obligations(tuple(by_name[name] for name in self.attempt.lemmas()), targets)
 
 
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
@@ -101,7 +39,7 @@ def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, 
     obligations, bound, bounded = obligations_of(attempt)
     result = ProofResult(
         model=attempt.loaded.name,
-        settings=_settings(attempt),
+        settings=settings_shown(attempt),
         by="lemmas",
         form=attempt.form,
         targets={name: s.sentence for name, s in chosen.items()},
@@ -123,23 +61,6 @@ def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, 
     return result
 
 
-def obligations_of(attempt: Attempt) -> tuple[Obligations, Bound | None, Bounded | None]:
-    if attempt.form == "bit-vectors":
-        bound = Bound(attempt, attempt.settings)
-        bounded = Bounded.of(bound.system)
-        return bound.obligations(bounded), bound, bounded
-    free = without_bounds(attempt.model, attempt.proof, attempt.settings)
-    return Unbounded(free, attempt.proof, attempt.lemmas()).obligations(attempt.chosen()), None, None
-
-
-def _settings(attempt: Attempt) -> dict[str, Any]:
-    settings = dict(attempt.loaded.cls(**attempt.settings).settings)
-    if attempt.form == "unbounded":
-        bounds = {n for n, s in attempt.loaded.cls.declared_settings().items() if s.bound is not None}
-        return {n: "unbounded" if n in bounds else value for n, value in settings.items()}
-    return settings
-
-
 @dataclass
 class _Run:
     attempt: Attempt
@@ -152,7 +73,7 @@ class _Run:
 
     def all(self, look: bool) -> None:
         if look:
-            self._timed("checks", self._checks)
+            self._timed("checks", self._look)
         self._timed("proof", self._prove)
         if self.attempt.find_redundant and self.result.verdict == "proved":
             self._timed("redundant", self._redundant)
@@ -164,65 +85,10 @@ class _Run:
         finally:
             self.result.seconds[name] = time.perf_counter() - began
 
-    # --- what is looked at besides ----------------------------------------------------------------------------------
-
-    def _small(self) -> dict[str, Any]:
-        """The settings with every bound lowered: where all reachable states can be looked at."""
-        declared = self.attempt.loaded.cls.declared_settings()
-        given = self.attempt.loaded.cls(**self.attempt.settings).settings
-        return {n: min(x, SMALL) if declared[n].bound is not None else x for n, x in given.items()}
-
-    def _checks(self) -> None:
-        small = Bound(self.attempt, self._small())
-        self.tell("comparing the model with history to the model")
-        plain = trace(small.plain)
-        self._record("history restricts nothing", differences(plain, small.system), "every step is the model's own")
-        self.tell("looking at the lemmas in reachable states")
-        self._reachable(small)
-        if self.attempt.form == "unbounded":
-            self.tell("comparing the unbounded form to the model within bounds")
-            free = without_bounds(self.attempt.model, self.attempt.proof, self.attempt.settings)
-            unbounded = Unbounded(free, self.attempt.proof, self.attempt.lemmas())
-            settings = self._small()
-            tied = Bound(self.attempt, settings)
-            different = [*Tie(tied.system, tied.model, unbounded).differences(self.watch), *self._restated(tied)]
-            self._record("the unbounded form is the model's", different, f"z3, each action at {_shown(settings)}")
-
-    def _restated(self, tied: Bound) -> list[str]:
-        """Targets that do not say what the invariant of their name says."""
-        shipped = {n: f for n, f in self.attempt.loaded.invariants.items() if n in self.attempt.chosen()}
-        own = trace(tied.model, shipped).invariants
-        by_name = {p.name: p for p in tied.system.invariants}
-        return [
-            f"target {p.name} is not the invariant of that name"
-            for p in own
-            if not says_the_same(tied.system, p, by_name[p.name], self.watch)
-        ]
-
-    def _reachable(self, small: Bound) -> None:
-        model = LoadedModel(self.attempt.model, self.attempt.loaded.name, None, small.stated)
-        names = tuple(small.stated)
-        self.watch.look()
-        seconds = min(x for x in (LOOK.seconds, self.watch.left) if x is not None)
-        limits = replace(LOOK, seconds=seconds)
-        found = check(model, dict(small.model.settings), invariants=names, keep_going=True, limits=limits)
-        # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
-        false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
-        states = f"{number(found.distinct)} states at {_shown(found.settings)}"
-        how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"
-        if found.evaluation is not None:
-            false.append(f"evaluation error: {found.evaluation.where}: {found.evaluation.what}")
-        candidates = self.attempt.proof.statements("candidate")
-        serious = [name for name in false if name not in candidates]
-        self._record("lemmas hold in reachable states", [f"{name} is false" for name in serious], how_far)
-        never = found.actions_never_fired
-        self._record("every action happens", [f"{name} never" for name in never], f"among {how_far}", fatal=False)
-
-    def _record(self, name: str, wrong: Iterable[str], fine: str, fatal: bool = True) -> None:
-        found = list(wrong)
-        self.result.checks[name] = "; ".join(found) if found else fine
-        if found and fatal:
-            self.result.failed_checks.append(name)
+    def _look(self) -> None:
+        found = side_conditions(self.attempt, self.watch, self.tell)
+        self.result.checks |= found.sentences
+        self.result.failed_checks += found.failed
 
     # --- the proof --------------------------------------------------------------------------------------------------
 
@@ -271,7 +137,7 @@ class _Run:
             return None
         before, after = pair(self.bounded, found.model)
         action, label, system = found.obligation.action, found.obligation.label, self.bound.system
-        statement = self.attempt.proof.statements("lemma", "candidate", "target").get(found.goal)
+        statement = self.attempt.stated().get(found.goal)
         proof = self.attempt.proof
 
         def why(model: Model, state: Any) -> Instance | None:
@@ -286,7 +152,3 @@ class _Run:
 
     def _redundant(self) -> None:
         self.result.redundant = redundant(self.obligations, self.watch, self.tell)
-
-
-def _shown(settings: dict[str, Any]) -> str:
-    return "/".join(str(x) for x in settings.values() if isinstance(x, int) and not isinstance(x, bool))

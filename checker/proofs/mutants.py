@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, fitting
-from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+from isrcheck.checker.proofs.attempts import Attempt
+from isrcheck.checker.proofs.lemmas import by_lemmas
 from isrcheck.checker.proofs.proving import Tell
 from isrcheck.checker.proofs.results import ProofResult
 from isrcheck.checker.results import Exit

@@ -58,9 +58,9 @@ def falsifying(proof: type[Proof], statement: Statement, model: Model, state: An
         try:
             if holds(model, state, one).value:
                 continue
-            reads = explain(model, state, one)[1]
+            inner, reads = explain(model, state, one)
         except EvaluationError:
-            reads = ()
+            inner, reads = (), ()
         domains = parameter_domains(model, statement)
-        return Instance(tuple((n, domains[n].to_json(x)) for n, x in choice.items()), reads)
+        return Instance((*((n, domains[n].to_json(x)) for n, x in choice.items()), *inner), reads)
     return None

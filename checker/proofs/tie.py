@@ -1,8 +1,8 @@
-"""That the unbounded form says of bounded states what the traced model says: asked of z3 for each action.
+"""That the form for all bounds says at some bounds what the traced model says there: asked of z3 for each action.
 
-A state within bounds is a state without them. Of every such state, reachable or not, and every instance of every action
-the following must hold: the traced step happens, and means something, exactly if the unbounded one does and leads to a
-state within the bounds; and both lead to the same state. Likewise the initial state, every lemma and every target.
+At given bounds a traced state is a state of the other form. Of every such state, reachable or not, and every instance
+of every action the following must hold: the traced step happens, and means something, exactly if the other one does,
+and both lead to the same state. Likewise the initial state, every lemma and every target.
 """
 
 from __future__ import annotations
@@ -16,33 +16,38 @@ from isrcheck.checker.engines.symbolic.terms import INTEGERS, interval
 from isrcheck.checker.proofs.bounded import Bounded
 from isrcheck.checker.proofs.obligations import Term
 from isrcheck.checker.proofs.proving import ask
+from isrcheck.checker.proofs.statements import parameter_domains
+from isrcheck.checker.proofs.unbounded.definitions import Definitions, Quantified
 from isrcheck.checker.proofs.unbounded.form import Unbounded
 from isrcheck.checker.proofs.unbounded.relation import Relation, initial
 from isrcheck.checker.proofs.unbounded.shapes import both, kind, shape
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Per, Record, Sequence_
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.system import Predicate, Transition, TransitionSystem, Variable
+from isrcheck.model.language.proofs import Statement
+from isrcheck.model.language.system import Label, Transition, TransitionSystem, Variable
 
 
 class Tie:
-    """A traced model with its bounds, and the same without: the state `before` of one as a state of the other."""
+    """A traced model at its bounds, and the same for all bounds: the state `before` of one as a state of the other."""
 
-    def __init__(self, system: TransitionSystem, model: Model, unbounded: Unbounded) -> None:
-        self.model, self.unbounded, self.system = model, unbounded, system
+    def __init__(
+        self, system: TransitionSystem, model: Model, unbounded: Unbounded, statements: dict[str, Statement]
+    ) -> None:
+        self.model, self.unbounded, self.system, self.statements = model, unbounded, system, statements
         self.bounded = Bounded.of(system, INTEGERS)
         self.before = self._lifted(self.bounded.before)
-        self.pairs = list(zip(unbounded.before, self.before, strict=True))
+        self.bounds = [(term, z3.IntVal(model.settings[name])) for name, term in unbounded.free.bounds.items()]
+        self.pairs = [*zip(unbounded.before, self.before, strict=True), *self.bounds]
+        most = max([*(model.settings[name] for name in unbounded.free.bounds), *_capacities(system)], default=0)
+        self.offsets = range(most + 2)
 
     def differences(self, watch: Watch) -> list[str]:
         """What the two forms do not agree on, in words; empty where z3 shows that they agree."""
         found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(watch)),) if not ok]
-        known = {relation.label: relation for relation in self.unbounded.relations}
-        for transition in self.system.transitions:
-            relation, numbers = self._relation(transition, known)
-            if relation is None or not self._agree(transition, relation, numbers, watch):
-                found.append(f"{transition.label} differs")
-        traced = {t.label.action for t in self.system.transitions} | self.system.absent
-        found += [f"{name} is traced nowhere" for name in {r.action for r in known.values()} - traced]
+        traced = {str(transition.label): transition for transition in self.system.transitions}
+        for label in self._labels():
+            if not self._agree(traced.get(str(label)), label, watch):
+                found.append(f"{label} differs")
         return found + [f"{name} says something else" for name in self._statements(watch)]
 
     # --- states -----------------------------------------------------------------------------------------------------
@@ -88,39 +93,9 @@ class Tie:
                 array = z3.Store(array, key, term)
             yield array
 
-    def _within(self, state: Sequence[Term]) -> Iterator[Term]:
-        """That the numbers of a state without bounds are within them."""
-        for v in self.system.variables:
-            yield from self._fits(v.domain, self._endless(v), self._of(v, state))
-
     def _of(self, variable: Variable, state: Sequence[Term]) -> Iterator[Term]:
         """The terms of a variable in a state without bounds, and what comes after."""
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
-
-    def _fits(self, domain: Domain, other: Domain, terms: Iterator[Term]) -> Iterator[Term]:
-        match domain, other:
-            case Record(), Record():
-                for part, twin in zip(domain.domains, other.domains, strict=True):
-                    yield from self._fits(part, twin, terms)
-            case Sequence_(), Sequence_():
-                yield next(terms) <= domain.capacity
-                yield from self._each(domain.element, other.element, terms, range(domain.capacity))
-            case Per(), Per() if kind(other.index) is not None:
-                yield from self._each(domain.element, other.element, terms, list(domain.index.values()))
-            case Per(), Per():
-                for _ in range(domain.count):
-                    yield from self._fits(domain.element, other.element, terms)
-            case Number(), _:
-                term = next(terms)
-                yield from (domain.low <= term, term <= domain.high)
-            case _:
-                for _ in shape(other):
-                    next(terms)
-
-    def _each(self, element: Domain, other: Domain, terms: Iterator[Term], keys: Sequence[int]) -> Iterator[Term]:
-        columns = [next(terms) for _ in shape(other)]
-        for key in keys:
-            yield from self._fits(element, other, iter([z3.Select(column, key) for column in columns]))
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
         """That two states without bounds are the same, where bounded ones have something."""
@@ -150,39 +125,50 @@ class Tie:
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def _relation(
-        self, transition: Transition, known: dict[str, Relation]
-    ) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The unbounded step of which this is an instance, and its numbers."""
-        for relation in known.values():
-            if relation.action != transition.label.action:
-                continue
-            given = dict(transition.label.parameters)
-            numbers = [given[name] for name, value in relation.choice if value == "any"]
-            fixed = {n: "none" if given[n] is None else given[n] for n, v in relation.choice if v != "any"}
-            if fixed == {n: v for n, v in relation.choice if v != "any"}:
+    def _labels(self) -> Iterator[Label]:
+        """Every instance of every action, be it possible anywhere or not."""
+        for name, method in self.model.actions().items():
+            parameters: Sequence[str] = method.__action__.parameters  # type: ignore[attr-defined]
+            for choice in self.model.instances(method):
+                values = tuple(zip(parameters, (value for _, value in choice), strict=True))
+                yield Label(name, values, tuple(domain for domain, _ in choice))
+
+    def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
+        """The step for all bounds of which this is an instance, and its numbers."""
+        given = dict(label.parameters)
+        for relation in self.unbounded.relations:
+            fixed = {n: v for n, v in relation.choice if v is not ...}
+            if relation.action == label.action and fixed == {n: given[n] for n in fixed}:
+                numbers = [given[name] for name, value in relation.choice if value is ...]
                 pairs = zip(relation.parameters, numbers, strict=True)
                 return relation, [(term, z3.IntVal(x)) for (term, _), x in pairs]
         return None, []
 
-    def _agree(
-        self, transition: Transition, relation: Relation, numbers: list[tuple[Term, Term]], watch: Watch
-    ) -> bool:
+    def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
         """Whether both steps happen in the same states and lead to the same state."""
+        relation, numbers = self._relation(label)
+        if relation is None:
+            return transition is None
         here = [*self.pairs, *numbers]
         happens = z3.substitute(both(*relation.inside, relation.guard, z3.Not(relation.failure)), *here)
         after = [z3.substitute(term, *here) for term in relation.after]
-        # Definitions fix their numbers, and there always are such numbers: a difference shows for them, or nowhere.
-        fixed = []
-        for q in (q for d in relation.definitions for q in d.conditions):
-            term = z3.substitute(q.condition, *here)
-            for number, _ in q.numbers:
-                term = z3.And([z3.substitute(term, (number, z3.IntVal(i))) for i in self._offsets()])
-            fixed.append(term)
-        traced = self.bounded.enabled(transition)
-        alike = z3.Implies(traced, z3.And(list(self._same(self._lifted(self._new(transition)), after))))
-        goal = z3.And(traced == both(happens, *self._within(after)), alike)
+        traced, alike = z3.BoolVal(False), z3.BoolVal(True)
+        if transition is not None:
+            traced = self.bounded.enabled(transition)
+            alike = z3.Implies(traced, z3.And(list(self._same(self._lifted(self._new(transition)), after))))
+        fixed = self._fixed(relation.definitions, here, {})
+        goal = z3.And(traced == happens, alike)
         return self._valid([*self.bounded.domain(self.bounded.before), *fixed], goal, watch)
+
+    def _fixed(
+        self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
+    ) -> list[Term]:
+        """What definitions say: there always are such names, so a difference shows for them, or nowhere."""
+        return [
+            z3.substitute(term, *here)
+            for q in definitions.conditions
+            for term in self._all_values(q.numbers, q.condition, values)
+        ]
 
     def _new(self, transition: Transition) -> list[Term]:
         """The traced state after a step."""
@@ -193,47 +179,59 @@ class Tie:
             for i, term in enumerate(self.bounded.before)
         ]
 
-    def _offsets(self) -> range:
-        """Every number that can be an offset of a log within the bounds."""
-        return range(max([d.capacity for v in self.system.variables for d in _sequences(v.domain)], default=0))
-
     # --- the rest ---------------------------------------------------------------------------------------------------
 
     def _same_start(self, watch: Watch) -> bool:
+        if len(self.system.initial) != 1:
+            return False
         (start,) = self.system.initial
         leaves = [
             self.bounded.terms.constant(leaf.kind, x, interval(leaf))
             for leaf, x in zip(self.system.leaves, start, strict=True)
         ]
-        other = initial(self.unbounded.model, self.unbounded.layout)
-        return self._valid([], z3.And(list(self._same(self._lifted(leaves), other))), watch)
+        other, definitions = initial(self.unbounded.free, self.unbounded.layout)
+        same = z3.And(list(self._same(self._lifted(leaves), [z3.substitute(x, *self.bounds) for x in other])))
+        return self._valid(self._fixed(definitions, self.bounds, {}), same, watch)
 
     def _statements(self, watch: Watch) -> Iterator[str]:
         """The names of lemmas and targets that do not say the same: for all numbers within the bounds."""
-        known = self.unbounded.proof.statements("lemma", "target")
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
-        for name, statement in known.items():
-            parts = []
-            for q in self.unbounded.quantified(statement, self.before, "any"):
-                parts += self._all_values(q.numbers, q.condition)
-            if not self._valid(domain, traced[name] == z3.And(parts), watch):
+        for name, statement in self.statements.items():
+            # Of the terms before the step: what is defined for them is defined in terms of them.
+            found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
+            values = self._parameter_values(statement, found)
+            parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]
+            said = z3.And([z3.substitute(x, *self.pairs) for x in parts])
+            fixed = self._fixed(definitions, self.pairs, values)
+            if not self._valid([*domain, *fixed], traced[name] == said, watch):
                 yield name
 
-    def _all_values(self, numbers: tuple[tuple[Term, str], ...], condition: Term) -> list[Term]:
-        terms = [condition]
-        for number, of in numbers:
-            terms = [z3.substitute(t, (number, z3.IntVal(x))) for t in terms for x in self._values(of)]
-        return terms
+    def _parameter_values(self, statement: Statement, found: Sequence[Quantified]) -> dict[Term, Sequence[int]]:
+        """What each number of which a statement speaks can be at these bounds."""
+        ours = parameter_domains(self.model, statement)
+        theirs = parameter_domains(self.unbounded.model, statement)
+        endless = [list(ours[name].values()) for name, domain in theirs.items() if kind(domain) is not None]
+        return {n: values for q in found for (n, _), values in zip(q.numbers, endless, strict=True)}
 
-    def _values(self, of: str) -> range:
-        """Every number of a kind within the bounds: an offset is below the setting, an epoch at most the setting."""
-        return range(self.model.settings[of] + 1)
+    def _all_values(
+        self, numbers: tuple[tuple[Term, str], ...], condition: Term, values: dict[Term, Sequence[int]]
+    ) -> list[Term]:
+        terms = [condition]
+        for number, _ in numbers:
+            of = values.get(number, self.offsets)
+            terms = [z3.substitute(t, (number, z3.IntVal(x))) for t in terms for x in of]
+        return terms
 
     def _valid(self, conditions: Sequence[Term], goal: Term, watch: Watch) -> bool:
         solver = z3.Solver()
         solver.add(*conditions, z3.Not(goal))
         return bool(ask(solver, watch) == z3.unsat)
+
+
+def _capacities(system: TransitionSystem) -> Iterator[int]:
+    for variable in system.variables:
+        yield from (sequence.capacity for sequence in _sequences(variable.domain))
 
 
 def _sequences(domain: Domain) -> Iterator[Sequence_]:
@@ -244,12 +242,3 @@ def _sequences(domain: Domain) -> Iterator[Sequence_]:
             yield from _sequences(part)
     elif isinstance(domain, Per):
         yield from _sequences(domain.element)
-
-
-def says_the_same(system: TransitionSystem, a: Predicate, b: Predicate, watch: Watch) -> bool:
-    """Whether two predicates hold in the same states."""
-    bounded = Bounded.of(system)
-    one, other = (bounded.holds((p,), bounded.before)[p.name] for p in (a, b))
-    solver = z3.SolverFor("QF_BV")
-    solver.add(*bounded.domain(bounded.before), one != other)
-    return bool(ask(solver, watch) == z3.unsat)

@@ -13,13 +13,14 @@ from isrcheck.model.designs.alterations import any_arriving_request
 from isrcheck.model.designs.controller import any_controller, any_place
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.language import broker, implies
-from isrcheck.model.language.proofs import Proof, lemma, target
+from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
     """Whatever names a leader and an ISR, in a replica, on its way or in the controller, has the one in the other."""
 
     of = AlterIsr
+    invariants = ("isr-sane",)
 
     @lemma(p=any_partition, b=broker)
     def who_leads_is_in_its_own_isr(self, s: Any, p: int, b: Any) -> Any:
@@ -40,10 +41,5 @@ class AlterIsrProof(Proof):
 
     @lemma(p=any_partition)
     def the_leader_is_in_the_isr(self, s: Any, p: int) -> Any:
-        """The leader, if there is one, is in the ISR."""
-        return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)
-
-    @target(p=any_partition)
-    def isr_sane(self, s: Any, p: int) -> Any:
         """The leader, if there is one, is in the ISR."""
         return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)

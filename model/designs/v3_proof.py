@@ -12,13 +12,14 @@ from isrcheck.model.designs.controller import any_controller, any_place
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.v3 import ControllerDesign
 from isrcheck.model.language import broker, implies
-from isrcheck.model.language.proofs import Proof, lemma, target
+from isrcheck.model.language.proofs import Proof, lemma
 
 
 class V3Proof(Proof):
     """What a broker or a command knows at the current zkVersion is what ZooKeeper has."""
 
     of = ControllerDesign
+    invariants = ("isr-sane",)
 
     def is_sent(self, s: Any, c: Any, b: Any, p: int, place: int) -> Any:
         """A command about the partition is at a place of a channel."""
@@ -74,10 +75,5 @@ class V3Proof(Proof):
 
     @lemma(p=any_partition)
     def the_leader_is_in_the_isr(self, s: Any, p: int) -> Any:
-        """The leader, if there is one, is in the ISR."""
-        return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)
-
-    @target(p=any_partition)
-    def isr_sane(self, s: Any, p: int) -> Any:
         """The leader, if there is one, is in the ISR."""
         return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)

@@ -21,6 +21,7 @@ from isrcheck.model.language.domains import (
     sequence,
     set_of,
 )
+from isrcheck.model.language.endless import below, one_past_last
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
 from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
@@ -35,6 +36,7 @@ __all__ = [
     "action",
     "asked",
     "becomes",
+    "below",
     "broker",
     "constraint",
     "count",
@@ -54,6 +56,7 @@ __all__ = [
     "needs",
     "none",
     "number",
+    "one_past_last",
     "optional",
     "per",
     "record",

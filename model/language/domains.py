@@ -116,7 +116,7 @@ class Number(Domain):
     high: int
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:
+        if isinstance(self.low, int) and isinstance(self.high, int) and not self.low <= self.high:
             raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower end first")
 
     def _scalars(self) -> list[Scalar]:
@@ -288,7 +288,7 @@ class Sequence_(Domain):
     capacity: int
 
     def __post_init__(self) -> None:
-        if self.capacity < 1:
+        if isinstance(self.capacity, int) and self.capacity < 1:
             raise mistake(f"a sequence of capacity {self.capacity} holds nothing", "give it room for one element")
 
     def _scalars(self) -> list[Scalar]:
@@ -418,6 +418,11 @@ class Per(Domain):
         return f"a list of {self.count}, each {self.element}"
 
 
+def _end(number: Any) -> Any:
+    """An end of a domain; in a proof for all bounds, what stands for it there."""
+    return number.as_end() if hasattr(number, "as_end") else number
+
+
 # --- how a model writes them ----------------------------------------------------------------------------------------
 
 flag: Final = Flag()
@@ -427,7 +432,7 @@ broker: Final = Broker()
 
 def number(low: int, high: int) -> Number:
     """Whole numbers from `low` to `high`, both of them included."""
-    return Number(low, high)
+    return Number(_end(low), _end(high))
 
 
 def enum(*members: str) -> Enum:
@@ -461,7 +466,7 @@ def record(**fields_: Domain) -> Record:
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
     """A log: at most `capacity` values, appended at the end and truncated from there."""
-    return Sequence_(element, capacity)
+    return Sequence_(element, _end(capacity))
 
 
 def messages(element: Domain) -> Messages:

@@ -3,12 +3,14 @@
 A *proof* says why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
 the state of the model forgets; they are recorded beside an action's own effects and never decide whether it can happen.
 *Lemmas* are conditions on states, history included, that together are *inductive*: they hold at the start, and every
-step from a state where all hold leads to a state where all hold. A *target* follows from the lemmas.
+step from a state where all hold leads to a state where all hold. What follows from the lemmas are the model's own
+`invariants` that the proof names, and *targets* that it states itself, about the history.
 
 A proof is a class in a file beside the model:
 
     class Mine(Proof):
         of = MyModel
+        invariants = ("the-value-is-small",)
 
         def history(self):
             return {"greatest": number(0, self.model.top)}
@@ -23,13 +25,13 @@ A proof is a class in a file beside the model:
             return s.value <= s.greatest
 
 Parameters of lemmas and targets are quantified: they hold for all values. Without bounds a numeric parameter stands for
-every whole number of its domain, and Python cannot loop over it: take a parameter instead of a `range`.
+every whole number of its domain, and Python cannot loop over it: take a parameter instead of a `range`, or `below`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -39,6 +41,8 @@ from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mis
 from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab
 
 Kind = Literal["lemma", "target", "candidate"]
+Invariant = Callable[[Any, Any], Any]
+"""A function of a model and a state."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as what the lemmas prove; it says what the invariant of its name says, if there is one."""
+    """Marks a method as what the lemmas prove beside invariants of the model: it has a name that no invariant has."""
     return _statement("target", parameters)
 
 
@@ -99,24 +103,15 @@ def records(*actions: str) -> Callable[[Method], Method]:
     return mark
 
 
-def without_bounds(method: Method) -> Method:
-    """Marks a method `(self, s, ...)` that stands for the model's method of its name where there are no bounds."""
-    method.__without_bounds__ = True  # type: ignore[attr-defined]
-    return method
-
-
-def one_past_last(s: Any, limit: Any, holds: Callable[[Any], Any]) -> Any:
-    """One past the greatest offset below a limit for which it holds, 0 if there is none; only without bounds."""
-    return s._one_past_last(limit, holds)
-
-
 class Proof:
     """Why invariants of a model hold; see this file's beginning. `of` is the model, or what several derive from.
 
+    `invariants` names what is proved of the model itself, as the model has it: a proof does not say it again.
     `mutants` are models that a proof must not prove: each takes away one thing that the protocol needs.
     """
 
     of: ClassVar[type[Model]] = Model
+    invariants: ClassVar[tuple[str, ...]] = ()
     mutants: ClassVar[tuple[type[Model], ...]] = ()
 
     def __init__(self, model: Model) -> None:
@@ -138,14 +133,33 @@ class Proof:
         return {x.name: x for x in found if x.kind in kinds}
 
     @classmethod
+    def aims(cls) -> tuple[str, ...]:
+        """The names of what is proved: invariants of the model, then targets."""
+        return (*cls.invariants, *cls.statements("target"))
+
+    @classmethod
+    def targets(cls, invariants: Mapping[str, Invariant], model: str) -> dict[str, Statement]:
+        """What is proved, given the invariants of a model; `ModelError` where the proof and they do not go together."""
+        found = {}
+        for name in cls.invariants:
+            if name not in invariants:
+                raise UnknownName(
+                    f"proof {cls.name()} names invariant {name!r}, which model {model} does not have; "
+                    f"{nearest(name, invariants)}"
+                )
+            found[name] = _of_invariant(name, invariants[name])
+        for name, own in cls.statements("lemma", "candidate", "target").items():
+            if name in (invariants if own.kind == "target" else cls.invariants):
+                raise ModelError(
+                    f"{line_of(own.method)}: {own.kind} {name} has the name of an invariant of model {model}, which "
+                    f'is proved as the model has it: write invariants = ("{name}",) and call this otherwise'
+                )
+        return {**found, **cls.statements("target")}
+
+    @classmethod
     def recorders(cls, action: str) -> list[Callable[..., Any]]:
         """The recorders of an action, in the order of the file."""
         return [x for x in cls._methods() if action in getattr(x, "__records__", ())]
-
-    @classmethod
-    def replacements(cls) -> dict[str, Callable[..., Any]]:
-        """What stands for methods of the model where there are no bounds."""
-        return {x.__name__: x for x in cls._methods() if hasattr(x, "__without_bounds__")}
 
     @classmethod
     def _methods(cls) -> Iterator[Any]:
@@ -167,6 +181,12 @@ class Proof:
             )
 
 
+def _of_invariant(name: str, invariant: Invariant) -> Statement:
+    """An invariant of the model as a statement of a proof."""
+    sentence = " ".join((invariant.__doc__ or "").split("\n\n")[0].split())
+    return Statement(name, "target", sentence, {}, lambda proof, s: invariant(proof.model, s))
+
+
 def _same_class(a: type, b: type) -> bool:
     """Whether two classes are defined at the same place: a user's file may be run for the model and for its proof."""
     return a is b or (a.__qualname__ == b.__qualname__ and _file_of(a) == _file_of(b))
@@ -178,6 +198,25 @@ def _file_of(cls: type) -> str:
     return str(Path(found[0].__code__.co_filename).resolve()) if found else cls.__module__
 
 
+class _Before:
+    """The state before an action as a recorder sees it: to be read, and nothing else."""
+
+    def __init__(self, s: Any) -> None:
+        self.__dict__["_s"] = s
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._s, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._s, name, value)
+
+    def require(self, *conditions: Any) -> None:
+        raise mistake(
+            "a recorder requires something, but a history takes no step away",
+            "give a value in each case, with when(condition, a, b)",
+        )
+
+
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """What a recorder gives for an instance of an action; `ModelError` for anything but values of history variables."""
     taken = list(inspect.signature(recorder).parameters)[2:]
@@ -187,7 +226,7 @@ def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, argument
                 f"{line_of(recorder)}: recorder {recorder.__name__} takes {name!r}, which its action does not have; "
                 f"take some of: {', '.join(arguments) or 'none'}"
             )
-    values = recorder(proof, s, **{name: arguments[name] for name in taken})
+    values = recorder(proof, _Before(s), **{name: arguments[name] for name in taken})
     known = proof.history()
     if not isinstance(values, dict):
         raise mistake(f"recorder {recorder.__name__} gives no dict", "return {'history_variable': value}")

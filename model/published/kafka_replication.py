@@ -25,6 +25,7 @@ from isrcheck.model.language import (
     minimum,
     none,
     number,
+    one_past_last,
     optional,
     per,
     record,
@@ -147,11 +148,8 @@ class KafkaReplication(Model):
 
     def end_of_common_records(self, s: Any, a: Any, b: Any) -> Any:
         """One past the greatest offset at which both logs have the very same record, 0 if there is none."""
-        end: Any = 0
-        for offset in range(self.log_size):
-            both = (s.log[a].length > offset) & (s.log[b].length > offset)
-            end = when(both & (s.log[a].at(offset) == s.log[b].at(offset)), offset + 1, end)
-        return end
+        shorter = minimum(s.log[a].length, s.log[b].length)
+        return one_past_last(shorter, lambda offset: s.log[a].at(offset) == s.log[b].at(offset))
 
     def high_watermark_is_in_current_epoch(self, s: Any, leader: Any) -> Any:
         """The leader has committed everything it had before its epoch began (the rule of KAFKA-7128)."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import broker, implies, minimum, number, record, sequence, some, when
-from isrcheck.model.language.proofs import Proof, lemma, one_past_last, records, target, without_bounds
+from isrcheck.model.language import broker, implies, number, record, sequence, some, when
+from isrcheck.model.language.proofs import Proof, lemma, records, target
 from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 from isrcheck.model.published.kip_320_without import (
     CommitWithoutFencing,
@@ -34,6 +34,7 @@ class Kip320Proof(Proof):
     """Committed records are in every log that may lead next."""
 
     of = KafkaReplication
+    invariants = ("strong-isr", "weak-isr", "leader-in-isr-or-none")
     mutants = (CommitWithoutFencing, ExpansionBeforeOwnEpoch, FetchWithoutFencing, TruncationWithoutFencing)
 
     # --- history ----------------------------------------------------------------------------------------------------
@@ -51,11 +52,6 @@ class Kip320Proof(Proof):
         written = s.log[leader].at(passed)
         longer = s.committed.appended({"id": written.id, "epoch": written.epoch, "by": epoch})
         return {"committed": when(passed >= s.committed.length, longer, s.committed)}
-
-    @without_bounds
-    def end_of_common_records(self, s: Any, a: Any, b: Any) -> Any:
-        shorter = minimum(s.log[a].length, s.log[b].length)
-        return one_past_last(s, shorter, lambda offset: s.log[a].at(offset) == s.log[b].at(offset))
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -289,24 +285,6 @@ class Kip320Proof(Proof):
         return implies(counts & (offset < s.replica[leader].high_watermark), self.has_committed(s, member, offset))
 
     # --- targets ----------------------------------------------------------------------------------------------------
-
-    @target(leader=broker, member=broker, offset=any_offset)
-    def strong_isr(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
-        """Below the high watermark of a presumed leader, every member of the quorum's ISR has the same records."""
-        counts = self.leads(s, leader) & (offset < s.replica[leader].high_watermark) & s.quorum.isr.has(member)
-        return implies(counts, self.have_same(s, leader, member, offset))
-
-    @target(leader=broker, member=broker, offset=any_offset)
-    def weak_isr(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
-        """Below the high watermark of a presumed leader, every member of its own ISR has the same records."""
-        known = s.replica[leader]
-        counts = self.leads(s, leader) & (offset < known.high_watermark) & known.isr.has(member)
-        return implies(counts, self.have_same(s, leader, member, offset))
-
-    @target()
-    def leader_in_isr_or_none(self, s: Any) -> Any:
-        """The leader, if there is one, is in the quorum's ISR."""
-        return s.quorum.leader.is_none | s.quorum.isr.has(s.quorum.leader)
 
     @target(leader=broker, offset=any_offset)
     def no_committed_loss(self, s: Any, leader: Any, offset: Any) -> Any:

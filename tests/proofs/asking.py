@@ -6,7 +6,8 @@ from typing import Any
 
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, fitting
-from isrcheck.checker.proofs.lemmas import Attempt, by_lemmas
+from isrcheck.checker.proofs.attempts import Attempt
+from isrcheck.checker.proofs.lemmas import by_lemmas
 from isrcheck.checker.proofs.results import ProofResult
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.proofs import Proof

@@ -98,14 +98,18 @@ def test_a_recorder_that_does_more_than_record_is_refused(proof: type[Proof], wo
         attempt(Hill, {}, proof)
 
 
-def test_a_requirement_of_a_recorder_restricts_nothing() -> None:
-    class Requiring(Restricting):
-        @records("climb")
-        def forbid(self, s: Any) -> dict[str, Any]:
-            s.require(s.height > 100)
-            return {"seen": 1}
+class Requiring(Restricting):
+    @records("climb")
+    def forbid(self, s: Any) -> dict[str, Any]:
+        s.require(s.height > 100)
+        return {"seen": 1}
 
-    assert differences(trace(Hill()), trace(with_history(Hill, Requiring)())) == []
+
+@pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])
+def test_a_recorder_that_requires_is_refused(form: str) -> None:
+    words = r"test_history_and_lemmas.py:\d+: a recorder requires something, but a history takes no step away; give a"
+    with pytest.raises(ModelError, match=words):
+        attempt(Hill, {}, Requiring, form=form, look=True)
 
 
 def test_a_proof_is_about_its_model() -> None:

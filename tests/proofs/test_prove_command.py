@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.proofs import certificates
+from isrcheck.checker.proofs import certificates, side_conditions
 from isrcheck.checker.proofs.certificates import Question, written
 from tests.cli.running import Outcome, run
 
@@ -175,7 +175,21 @@ def change(folder: Path, how: str) -> None:
         case "other settings":
             manifest["settings"] = {"top": 7}
         case "another form":
-            manifest["format"] = 2
+            manifest["format"] = 3
+        case "an invariant that says something else":
+            manifest["targets"]["never-above-the-greatest"] = "Pigs fly."
+        case "a lemma that says something else":
+            manifest["lemmas"]["while-up-it-is-greatest"] = "Pigs fly."
+        case "a lemma more":
+            manifest["lemmas"]["pigs-fly"] = "Pigs fly."
+        case "a history that is not there":
+            manifest["history"] = []
+        case "another answer":
+            manifest["obligations"][1]["z3"] = "unknown"
+        case "words of its own":
+            manifest["remark"] = "Pigs fly."
+        case "another stage that no obligation has":
+            manifest["stages"]["pigs"] = 1
         case "no JSON":
             (folder / "manifest.json").write_text("{")
             return
@@ -191,6 +205,13 @@ def change(folder: Path, how: str) -> None:
         "a lemma dropped",
         "other settings",
         "another form",
+        "an invariant that says something else",
+        "a lemma that says something else",
+        "a lemma more",
+        "a history that is not there",
+        "another answer",
+        "words of its own",
+        "another stage that no obligation has",
         "no JSON",
     ],
 )
@@ -208,19 +229,11 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     question = Question(f"{TOYS}:Hill", {}, f"{TOYS}:HillProof", ("never-above-the-greatest",), "bit-vectors", {})
     texts = written(question)
     manifest: dict[str, Any] = {
-        "format": 1,
-        "kind": certificates.KIND,
-        "model": question.model,
-        "settings": {},
-        "proof": question.proof,
-        "targets": {"never-above-the-greatest": ""},
-        "form": question.form,
-        "lemmas": {},
-        "dropped": [],
-        "stages": {},
+        **certificates._said(question),
         "solvers": certificates.solvers(),
         "obligations": [
-            {"file": n, "sha256": hashlib.sha256(t.encode()).hexdigest()} for n, t in sorted(texts.items())
+            {"file": n, "sha256": hashlib.sha256(t.encode()).hexdigest(), "z3": "unsat"}
+            for n, t in sorted(texts.items())
         ],
     }
     for name, text in texts.items():
@@ -230,3 +243,27 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     assert done.code == 10
     assert done.out.startswith("REJECTED  ")
     assert "is satisfiable for z3" in done.out
+
+
+def test_what_is_looked_at_beside_a_proof_is_looked_at_again(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that was written where such a check did not fail."""
+    monkeypatch.setattr(side_conditions, "differences", lambda plain, full: ["climb() does something else"])
+    done = verified(certificate)
+    assert done.code == 10
+    assert done.out.startswith("REJECTED  ")
+    assert "  history restricts nothing: climb() does something else" in done.out.splitlines()
+    assert run(*HILL).code == 10
+
+
+def test_a_certificate_is_of_the_model_that_it_names(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    assert run("prove", "kip-320", *SMALL, "--unbounded", "--certificate", folder, "--max-seconds", "1").code == 152
+    assert not folder.exists()
+    question = Question("kip-320", {"replicas": 2}, "kip-320-proof", ("strong-isr",), "bit-vectors", {})
+    said = {**certificates._said(question), "solvers": certificates.solvers(), "obligations": []}
+    folder.mkdir()
+    (folder / "manifest.json").write_text(json.dumps(said))
+    done = run("verify-proof", folder, "--model", "kip-279")
+    assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is of model kip-320, not of kip-279")

@@ -1,4 +1,4 @@
-"""The obligations of a proof about a model without bounds, at a given number of replicas.
+"""The obligations of a proof about a model for all bounds, at a given number of replicas.
 
 They have no quantifiers. A lemma speaks of all offsets and all epochs, and is assumed of those that matter: the numbers
 of its kind in the state before and after the step, those that the goal speaks of, and in later stages what the logs and
@@ -9,95 +9,114 @@ every obligation, and only "no" may mean that another instance was needed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import z3
 
 from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Lazily, Obligation, Obligations, Term
+from isrcheck.checker.proofs.unbounded.definitions import Definitions, Quantified, defining
 from isrcheck.checker.proofs.unbounded.relation import (
+    AnyBounds,
     Layout,
-    Quantified,
+    Name,
     Relation,
     UnboundedState,
     arguments,
-    as_flag,
+    fresh_numbers,
     initial,
     relations,
 )
 from isrcheck.checker.proofs.unbounded.shapes import Part, both, inside, kind, negated
-from isrcheck.model.language.model import Model
+from isrcheck.checker.proofs.unbounded.values import as_flag
 from isrcheck.model.language.proofs import Proof, Statement
 
 STAGES: Final = 3
+Goal = Callable[[], tuple[Term, Definitions]]
 Pool = dict[str, dict[Term, None]]
 """Numbers of each kind, in order."""
 
 
 class Unbounded:
-    """A model without bounds, the lemmas of a proof about it, and its steps from a state `before`."""
+    """A model for all bounds, the lemmas of a proof about it, and its steps from a state `before`."""
 
-    def __init__(self, model: Model, proof: type[Proof], lemmas: dict[str, Statement]) -> None:
-        self.model, self.proof, self.lemmas = model, proof, lemmas
-        self.layout = Layout.of(model)
-        self.before = self.layout.fresh("before")
-        self.relations = relations(model, self.layout, self.before)
-        self._known: dict[tuple[int, ...], tuple[Term, ...]] = {}
-        self._lemmas = {name: list(self.quantified(lemma, self.before, "any")) for name, lemma in lemmas.items()}
-        self._domains = [
-            _everywhere(n, p, t) for n, (p, t) in enumerate(zip(self.layout.parts, self.before, strict=True))
-        ]
-        self._some = self._spoken_of()
+    def __init__(self, free: AnyBounds, proof: type[Proof], lemmas: dict[str, Statement]) -> None:
+        self.free, self.model, self.proof, self.lemmas = free, free.model, proof, lemmas
+        self.layout = Layout.of(free.model)
+        self.known = (*free.known, *self.layout.not_empty())
+        self.before = self.layout.fresh(free.book)
+        self.relations = relations(free, self.layout, self.before)
+        self._instantiated: dict[tuple[int, ...], tuple[Term, ...]] = {}
+        self._some: dict[str, list[Term]] = {}
+        self._lemmas, self._witnesses = self._assumed()
+        self._domains = [self._everywhere(p, t) for p, t in zip(self.layout.parts, self.before, strict=True)]
 
     def obligations(self, targets: dict[str, Statement]) -> Obligations:
-        goals = {name: self.goal(target, self.before) for name, target in targets.items()}
-        aim = self._obligation(TARGET, TARGET, self.before, [], [], goals, {})
         return Obligations(
             logic="ALL",
             lemmas=tuple(self.lemmas),
             targets=tuple(targets),
-            all=(self._start(), *(self._step(r) for r in self.relations), aim),
+            all=(self._start(), *(self._step(r) for r in self.relations), self._aim(targets)),
         )
 
     # --- statements -------------------------------------------------------------------------------------------------
 
-    def quantified(self, statement: Statement, state: Sequence[Term], prefix: str) -> Iterator[Quantified]:
-        """A statement about a state, for each choice of its finite parameters."""
-        for _, given, numbers, within in arguments(self.model, statement.parameters, prefix):
-            s = UnboundedState(self.model, self.layout, state, False, [])
-            truth = as_flag(statement.method(self.proof(self.model), s, *given)).truth
-            yield Quantified(tuple(numbers), z3.simplify(z3.Implies(both(*within), truth)))
+    def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
+        """A statement about a state, for each choice of its finite parameters, and what defines it."""
+        return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
-    def goal(self, statement: Statement, state: Sequence[Term]) -> Term:
+    def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
         """A statement about a state for some numbers: if it cannot be false for these, it is false for none."""
-        return both(*(q.condition for q in self.quantified(statement, state, "some")))
+        found, definitions = self._read(statement, state, self._some_number, bound=False)
+        return both(*(q.condition for q in found)), definitions
 
-    def _spoken_of(self) -> Pool:
-        """The numbers that goals speak of: as many of a kind as any lemma or target has."""
-        pool: Pool = {}
-        for statement in self.proof.statements("lemma", "target", "candidate").values():
-            for _, _, numbers, _ in arguments(self.model, statement.parameters, "some"):
-                for number, of in numbers:
-                    pool.setdefault(of, {})[number] = None
-        return pool
+    def _read(
+        self, statement: Statement, state: Sequence[Term], name: Name, bound: bool
+    ) -> tuple[list[Quantified], Definitions]:
+        found, definitions = [], Definitions.none()
+        for _, given, numbers, within in arguments(self.model, statement.parameters, name):
+            s = UnboundedState(self.model, self.layout, state, False)
+            with defining(self.free.book, numbers if bound else ()) as own:
+                truth = as_flag(statement.method(self.proof(self.model), s, *given)).truth
+            found.append(Quantified(tuple(numbers), z3.simplify(z3.Implies(both(*within), truth))))
+            definitions.add(own)
+        return found, definitions
+
+    def _some_number(self, parameter: str, of: str, before: int) -> Term:
+        """A number of which a goal speaks: all goals speak of the same ones, as many of a kind as any of them has."""
+        known = self._some.setdefault(of, [])
+        while len(known) <= before:
+            known.append(self.free.book.fresh("some", z3.IntSort()))
+        return known[before]
+
+    def _assumed(self) -> tuple[dict[str, list[Quantified]], Definitions]:
+        """The lemmas before a step, each with its definitions; and all of these."""
+        found, all_ = {}, Definitions.none()
+        for name, lemma in self.lemmas.items():
+            conditions, definitions = self.quantified(lemma, self.before)
+            found[name] = conditions
+            all_.add(definitions)
+        return found, all_
 
     # --- obligations ------------------------------------------------------------------------------------------------
 
     def _start(self) -> Obligation:
-        state = initial(self.model, self.layout)
-        goals = Lazily([*self.lemmas, DOMAINS], lambda name: self._goal(name, state))
-        return Obligation("initial state", START, (), lambda stage: {}, goals)
+        state, definitions = initial(self.free, self.layout)
+        goals = {name: (lambda name=name: self._goal(name, state)) for name in [*self.lemmas, DOMAINS]}
+        return self._obligation("initial state", START, state, [], definitions, goals, {}, assumes=False)
 
     def _step(self, relation: Relation) -> Obligation:
         conditions = [*relation.inside, z3.simplify(z3.Or(relation.guard, relation.failure))]
-        definitions = [q for d in relation.definitions for q in d.conditions]
-        goals = Lazily([*self.lemmas, DOMAINS, MEANING], lambda name: self._after(name, relation))
+        goals = {name: (lambda name=name: self._after(name, relation)) for name in [*self.lemmas, DOMAINS, MEANING]}
         own: Pool = {}
-        for number, of in [*relation.parameters, *((d.number, d.kind) for d in relation.definitions)]:
+        for number, of in relation.parameters:
             own.setdefault(of, {})[number] = None
-        for d in relation.definitions:
-            own[d.kind][z3.simplify(d.number - 1)] = None
-        return self._obligation(relation.label, relation.action, relation.after, conditions, definitions, goals, own)
+        label, action = relation.label, relation.action
+        return self._obligation(label, action, relation.after, conditions, relation.definitions, goals, own)
+
+    def _aim(self, targets: dict[str, Statement]) -> Obligation:
+        goals = {name: (lambda t=target: self.goal(t, self.before)) for name, target in targets.items()}
+        return self._obligation(TARGET, TARGET, self.before, [], Definitions.none(), goals, {})
 
     def _obligation(
         self,
@@ -105,42 +124,54 @@ class Unbounded:
         action: str,
         after: Sequence[Term],
         conditions: list[Term],
-        definitions: list[Quantified],
-        goals: Mapping[str, Term],
+        definitions: Definitions,
+        goals: Mapping[str, Goal],
         own: Pool,
+        assumes: bool = True,
     ) -> Obligation:
+        """Lemmas are assumed of the numbers that the definitions of all goals have, too."""
+        read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
-        def pool(stage: int) -> Pool:
-            if stage not in pools:
-                pools[stage] = self._pool(stage, after, own)
-            return pools[stage]
+        def defined() -> Definitions:
+            found = Definitions.none()
+            for each in [definitions, *([self._witnesses] if assumes else []), *(read[name][1] for name in goals)]:
+                found.add(each)
+            return found
 
         def lemmas(stage: int) -> dict[str, list[Term]]:
-            found = {name: self._instances(of, pool(stage)) for name, of in self._lemmas.items()}
-            always = self._instances([*self._domains, *definitions], pool(stage))
-            return {**found, "": always}
+            known = defined()
+            if stage not in pools:
+                pools[stage] = self._pool(stage, after, own, known)
+            always = self._instances([*(self._domains if assumes else []), *known.conditions], pools[stage])
+            if not assumes:
+                return {"": always}
+            return {**{name: self._instances(of, pools[stage]) for name, of in self._lemmas.items()}, "": always}
 
-        return Obligation(label, action, tuple(conditions), lemmas, goals, STAGES)
+        terms = Lazily(list(goals), lambda name: read[name][0])
+        return Obligation(label, action, (*self.known, *conditions), lemmas, terms, STAGES if assumes else 1)
 
-    def _after(self, name: str, relation: Relation) -> Term:
+    def _after(self, name: str, relation: Relation) -> tuple[Term, Definitions]:
         if name == MEANING:
-            return z3.simplify(negated(relation.failure))
-        return z3.simplify(z3.Or(relation.failure, self._goal(name, relation.after)))
+            return z3.simplify(negated(relation.failure)), Definitions.none()
+        goal, definitions = self._goal(name, relation.after)
+        return z3.simplify(z3.Or(relation.failure, goal)), definitions
 
-    def _goal(self, name: str, state: Sequence[Term]) -> Term:
+    def _goal(self, name: str, state: Sequence[Term]) -> tuple[Term, Definitions]:
         if name == DOMAINS:
             parts = zip(self.layout.parts, state, strict=True)
-            return both(*(_somewhere(part, term) for part, term in parts))
+            return both(*(self._somewhere(part, term) for part, term in parts)), Definitions.none()
         return self.goal(self.lemmas[name], state)
 
     # --- instances --------------------------------------------------------------------------------------------------
 
-    def _pool(self, stage: int, after: Sequence[Term], own: Pool) -> Pool:
+    def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
         """The numbers of which lemmas are assumed: more in later stages."""
-        pool: Pool = {of: dict(numbers) for of, numbers in self._some.items()}
+        pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
+        for number, of in definitions.numbers:
+            pool.setdefault(of, {})[number] = None
         special = {of: list(numbers) for of, numbers in pool.items()}
         for part, old, new in zip(self.layout.parts, self.before, after, strict=True):
             own_kind = kind(part.domain)
@@ -165,23 +196,22 @@ class Unbounded:
 
     def _instance(self, q: Quantified, terms: tuple[Term, ...]) -> Term:
         key = (q.condition.get_id(), *(t.get_id() for t in terms))
-        if key not in self._known:
+        if key not in self._instantiated:
             pairs = [(number, term) for (number, _), term in zip(q.numbers, terms, strict=True)]
             made = z3.substitute(q.condition, *pairs) if pairs else q.condition
             # The terms are kept with it: z3 gives the number of a term that is gone to another one.
-            self._known[key] = made, q.condition, *terms
-        return self._known[key][0]
+            self._instantiated[key] = made, q.condition, *terms
+        return self._instantiated[key][0]
 
+    def _everywhere(self, part: Part, term: Term) -> Quantified:
+        """That a leaf is a value of its domain, at every index."""
+        if part.endless is None:
+            return Quantified((), both(*inside(part.domain, term)))
+        index = self.free.book.fresh("index", z3.IntSort())
+        return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
-def _everywhere(number: int, part: Part, term: Term) -> Quantified:
-    """That a leaf is a value of its domain, at every index."""
-    if part.endless is None:
-        return Quantified((), both(*inside(part.domain, term)))
-    index = z3.Int(f"index!{number}")
-    return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
-
-
-def _somewhere(part: Part, term: Term) -> Term:
-    """That a leaf is a value of its domain, at an index of which goals speak."""
-    at = z3.Int(f"some!{part.endless}!0")
-    return both(*inside(part.domain, term if part.endless is None else z3.Select(term, at)))
+    def _somewhere(self, part: Part, term: Term) -> Term:
+        """That a leaf is a value of its domain, at an index of which goals speak."""
+        if part.endless is None:
+            return both(*inside(part.domain, term))
+        return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

@@ -1,9 +1,9 @@
-"""A model's steps without bounds, from the methods of the model itself.
+"""A model's steps for all bounds at once, from the methods of the model itself.
 
-Every setting that is a bound becomes infinite, so that domains have no greatest number and logs no end. The methods run
-as they are, on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is
-any number of its domain. What loops up to a bound cannot run: the proof has a method in its place, marked
-`@without_bounds`.
+Every setting that is a bound becomes an integer of which nothing is known but its least value. The methods run as they
+are, on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any
+number of its domain. So what they say of a bound they say of each value that it can have. What loops up to a bound
+cannot run: `below` and `one_past_last` say the same of all numbers.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 
 import z3
 
+from isrcheck.checker.proofs.unbounded.definitions import Book, Definitions, defining
 from isrcheck.checker.proofs.unbounded.shapes import (
-    FALSE,
     TRUE,
-    Infinity,
+    End,
     Part,
     Term,
+    as_term,
     both,
     either,
     first,
@@ -29,45 +30,40 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     negated,
     shape,
 )
-from isrcheck.checker.proofs.unbounded.values import Place, UnboundedFlag, UnboundedNumber, flat, ofFlag, placed
-from isrcheck.model.language.domains import Domain, resolved
-from isrcheck.model.language.errors import ModelError, caller, mistake, nearest, not_a_condition
-from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter
-from isrcheck.model.language.proofs import Proof
-
-
-def without_bounds(model: type[Model], proof: type[Proof], settings: dict[str, Any]) -> Model:
-    """An instance of a model in which every bound is infinite; other settings are as given."""
-    instance = model(**settings)
-    for name, declared in model.declared_settings().items():
-        if declared.bound is not None:
-            instance.settings[name] = Infinity(name)
-    domains = {name: resolved(d, instance.broker_count) for name, d in instance.variables().items()}
-    instance._domains = domains
-    for name, method in proof.replacements().items():
-        setattr(instance, name, _bound(method, proof(instance)))
-    return instance
-
-
-def _bound(method: Callable[..., Any], proof: Proof) -> Callable[..., Any]:
-    return lambda *arguments: method(proof, *arguments)
+from isrcheck.checker.proofs.unbounded.values import Place, UnboundedNumber, as_flag, flat, ofFlag, placed
+from isrcheck.model.language.domains import Domain, Number, resolved
+from isrcheck.model.language.errors import ModelError, caller, mistake, nearest
+from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter, line_of
 
 
 @dataclass(frozen=True)
-class Quantified:
-    """A condition for all values of some numbers, each with its kind."""
+class AnyBounds:
+    """A model whose bounds are unknown integers: `bounds` by setting, and what is known of them."""
 
-    numbers: tuple[tuple[Term, str], ...]
-    condition: Term
+    model: Model
+    book: Book
+    bounds: dict[str, Term]
+    known: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class Definition:
-    """A number of a kind, and the conditions that fix it."""
-
-    number: Term
-    kind: str
-    conditions: tuple[Quantified, ...]
+def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
+    """The model with every bound unknown; other settings are as given."""
+    if model.__init__ is not Model.__init__:
+        line = line_of(model.__init__)
+        raise ModelError(f"{line}: a model that is made in its own way; prove it at its settings, without --unbounded")
+    book, values = Book(), dict(model(**settings).settings)
+    bounds = {n: book.fresh(n, z3.IntSort()) for n, s in model.declared_settings().items() if s.bound is not None}
+    known = []
+    for name, term in bounds.items():
+        values[name] = UnboundedNumber((term,), Number(0, End(term, name)))  # type: ignore[arg-type]
+        least = model.declared_settings()[name].at_least
+        known += [] if least is None else [term >= least]
+    # Made without `__init__`: what a model computes of its settings once must not be computed of numbers.
+    instance = model.__new__(model)
+    own: dict[str, Any] = instance.__dict__
+    own["settings"] = values
+    own["_domains"] = {name: resolved(d, instance.broker_count) for name, d in instance.variables().items()}
+    return AnyBounds(instance, book, bounds, tuple(known))
 
 
 @dataclass(frozen=True)
@@ -86,19 +82,22 @@ class Layout:
             parts += [Part(name + p.path, p.domain, p.endless) for p in shape(domain)]
         return Layout(tuple(parts), variables)
 
-    def fresh(self, name: str) -> tuple[Term, ...]:
-        return tuple(z3.Const(f"{name}!{part.path}", part.sort) for part in self.parts)
+    def fresh(self, book: Book) -> tuple[Term, ...]:
+        return tuple(book.fresh(part.path, part.sort) for part in self.parts)
+
+    def not_empty(self) -> list[Term]:
+        """That domains have values: a model with an empty one is refused before anything is asked of it."""
+        ends = [p.domain for p in self.parts if kind(p.domain) is not None]
+        return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
 
 class UnboundedState:
     """The state that a method reads and assigns: every read is of the state before the action."""
 
-    def __init__(
-        self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool, definitions: list[Definition]
-    ) -> None:
+    def __init__(self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool) -> None:
         own: dict[str, Any] = self.__dict__
         own["_model"], own["_layout"], own["_terms"], own["_writable"] = model, layout, terms, writable
-        own["_updates"], own["_conditions"], own["_definitions"] = {}, [], definitions
+        own["_updates"], own["_conditions"] = {}, []
         own["_guard"], own["_required"] = ofFlag(TRUE), False
 
     def __getattr__(self, name: str) -> Any:
@@ -129,21 +128,7 @@ class UnboundedState:
         return bool(self._required or self._updates)
 
     def _reader(self) -> UnboundedState:
-        return UnboundedState(self._model, self._layout, self._terms, False, self._definitions)
-
-    def _one_past_last(self, limit: Any, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """A number that its definition fixes; there is one, whatever the condition: offsets below a limit are few."""
-        up_to, number = limit.term, len(self._definitions)
-        end, offset = z3.Int(f"end!{number}"), z3.Int(f"offset!{number}")
-
-        def truth(at: Term) -> Term:
-            return as_flag(holds(UnboundedNumber((at,), limit.domain))).truth
-
-        fixed = z3.And(end >= 0, end <= z3.If(up_to < 0, 0, up_to), z3.Or(end == 0, truth(end - 1)))
-        beyond = z3.Implies(z3.And(end <= offset, offset < up_to), z3.Not(truth(offset)))
-        of = str(kind(limit.domain))
-        self._definitions.append(Definition(end, of, (Quantified((), fixed), Quantified(((offset, of),), beyond))))
-        return UnboundedNumber((end,), limit.domain, limit.defined)
+        return UnboundedState(self._model, self._layout, self._terms, False)
 
     def _before(self, leaf: int) -> Term:
         return self._terms[leaf]
@@ -173,17 +158,11 @@ class UnboundedState:
         return tuple(self._updates.get(i, term) for i, term in enumerate(self._terms))
 
 
-def as_flag(condition: Any) -> UnboundedFlag:
-    if isinstance(condition, bool):
-        return ofFlag(TRUE if condition else FALSE)
-    if not isinstance(condition, UnboundedFlag):
-        raise not_a_condition(condition)
-    return condition
-
-
 @dataclass(frozen=True)
 class Relation:
     """An instance of an action: any numbers `parameters` for which `inside` holds.
+
+    `choice` has the value of each parameter of the action, `...` where it is one of the numbers.
 
     The step happens where `guard` holds; there `after` are the leaves after it, with the names that `definitions` fix.
     Where `failure` holds it has no meaning.
@@ -193,23 +172,26 @@ class Relation:
     choice: tuple[tuple[str, Any], ...]
     parameters: tuple[tuple[Term, str], ...]
     inside: tuple[Term, ...]
-    definitions: tuple[Definition, ...]
+    definitions: Definitions
     guard: Term
     failure: Term
     after: tuple[Term, ...]
 
     @property
     def label(self) -> str:
-        return f"{self.action}({', '.join(f'{n}={v}' for n, v in self.choice)})"
+        shown = {None: "none", ...: "any"}
+        values = ", ".join(f"{n}={shown.get(v, v)}" for n, v in self.choice)
+        return f"{self.action}({values})"
+
+
+Name = Callable[[str, str, int], Term]
+"""Gives a number for a parameter: from its name, its kind, and how many of the kind there are before it."""
 
 
 def arguments(
-    model: Model, parameters: dict[str, ParameterDomain], prefix: str
+    model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """Each choice of finite parameters; what a method is called with; its endless numbers, and that they are inside.
-
-    The names of the numbers depend on the prefix, on their kinds and on how many of the kind there are before them.
-    """
+    """Each choice of finite parameters; what a method is called with; its endless numbers, and that they are inside."""
     domains = {n: resolved(d if isinstance(d, Domain) else d(model), model.broker_count) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):
@@ -217,42 +199,45 @@ def arguments(
         given: list[Any] = []
         numbers: list[tuple[Term, str]] = []
         within: list[Term] = []
-        for name, domain in domains.items():
-            if name in chosen:
-                given.append(as_parameter(domain, chosen[name]))
+        for parameter, domain in domains.items():
+            if parameter in chosen:
+                given.append(as_parameter(domain, chosen[parameter]))
                 continue
             of = str(kind(domain))
-            number = z3.Int(f"{prefix}!{of}!{sum(k == of for _, k in numbers)}")
+            number = name(parameter, of, sum(k == of for _, k in numbers))
             numbers.append((number, of))
             within += inside(domain, number)
             given.append(UnboundedNumber((number,), domain))
-        shown = tuple((n, "any" if n not in chosen else "none" if chosen[n] is None else chosen[n]) for n in domains)
-        yield shown, given, numbers, within
+        yield tuple((n, chosen.get(n, ...)) for n in domains), given, numbers, within
 
 
-def relations(model: Model, layout: Layout, before: Sequence[Term]) -> list[Relation]:
+def fresh_numbers(book: Book) -> Name:
+    return lambda parameter, of, before: book.fresh(parameter, z3.IntSort())
+
+
+def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[Relation]:
     """The steps of the model from a state."""
-    found = []
+    found, model = [], free.model
     for name, method in model.actions().items():
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        for choice, given, numbers, within in arguments(model, spec.parameters, name):
-            s = UnboundedState(model, layout, before, True, [])
-            method(model, s, *given)
+        for choice, given, numbers, within in arguments(model, spec.parameters, fresh_numbers(free.book)):
+            s = UnboundedState(model, layout, before, True)
+            with defining(free.book) as definitions:
+                method(model, s, *given)
             if not s._acts:
                 continue
             guard, can = s._guard.term, s._guard.defined
             failure = either(negated(can), both(guard, negated(both(*s._conditions))))
-            relation = Relation(
-                name, choice, tuple(numbers), tuple(within), tuple(s._definitions), guard, failure, s._after()
-            )
-            found.append(relation)
+            found.append(Relation(name, choice, tuple(numbers), tuple(within), definitions, guard, failure, s._after()))
     return found
 
 
-def initial(model: Model, layout: Layout) -> tuple[Term, ...]:
-    """The initial state."""
-    s = UnboundedState(model, layout, first(layout.parts), True, [])
+def initial(free: AnyBounds, layout: Layout) -> tuple[tuple[Term, ...], Definitions]:
+    """The initial state, and the definitions of what it has."""
+    model = free.model
+    s = UnboundedState(model, layout, first(layout.parts), True)
     if getattr(type(model).initial, "__initial__", {}):
         raise ModelError("several initial states without bounds; prove this model at its settings, without --unbounded")
-    model.initial(s)
-    return s._after()
+    with defining(free.book) as definitions:
+        model.initial(s)
+    return s._after(), definitions

@@ -1,5 +1,6 @@
 """What a domain is stored as without bounds: terms of z3, one for each leaf.
 
+A bound is an integer like any other: a constant of z3 of which nothing is known but the least value of its setting.
 A number, an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set one Bool a
 broker. What there is once per offset of a log without an end, or per number without a greatest, is an Array from Int.
 """
@@ -8,54 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import z3
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
-from isrcheck.model.language.errors import ModelError, mistake
+from isrcheck.model.language.errors import ModelError
 
 Term = Any
 TRUE: Final = z3.BoolVal(True)
 FALSE: Final = z3.BoolVal(False)
 
 
-@dataclass(frozen=True)
-class Infinity:
-    """The value of a setting that is taken away: above every number. `of` names the setting.
+@dataclass(frozen=True, eq=False)
+class End:
+    """An end of a domain that a bound decides: its term, and which setting the bound is.
 
-    Numbers up to the same infinity are of one *kind*: offsets, epochs, record ids.
+    Numbers up to an end that the same setting decides are of one *kind*: offsets, epochs, record ids.
     """
 
+    term: Term
     of: str
 
-    def __le__(self, other: Any) -> bool:
-        return isinstance(other, Infinity)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, End) and bool(self.term.eq(other.term))
 
-    __lt__ = __le__
-
-    def __ge__(self, other: Any) -> bool:
-        return True
-
-    def __gt__(self, other: Any) -> bool:
-        return not isinstance(other, Infinity)
-
-    def __add__(self, other: Any) -> Infinity:
-        return self
-
-    __radd__ = __sub__ = __mul__ = __rmul__ = __add__
-
-    def __index__(self) -> NoReturn:
-        raise mistake(
-            "a loop up to a bound, and there is none",
-            "take a parameter, or write the method for this case in the proof, marked @without_bounds",
-        )
+    def __hash__(self) -> int:
+        return int(self.term.hash())
 
     def __str__(self) -> str:
-        return "unbounded"
-
-    __repr__ = __str__
+        return str(self.term)
 
 
 def both(*conditions: Term) -> Term:
@@ -103,8 +87,14 @@ class Part:
 
 
 def kind(domain: Domain) -> str | None:
-    """The kind of the numbers of a domain without a greatest one; None for any other domain."""
-    return domain.high.of if isinstance(domain, Number) and isinstance(domain.high, Infinity) else None
+    """The kind of the numbers of a domain that a bound limits; None for any other domain."""
+    ends = [domain.high, domain.low] if isinstance(domain, Number) else []
+    return next((end.of for end in ends if isinstance(end, End)), None)
+
+
+def as_term(end: Any) -> Term:
+    """An end of a domain."""
+    return end.term if isinstance(end, End) else z3.IntVal(end)
 
 
 def shape(domain: Domain) -> list[Part]:
@@ -144,14 +134,14 @@ def inside(domain: Domain, term: Term) -> list[Term]:
     low, high = 0, None  # type: Any, Any
     match domain:
         case Number():
-            low, high = domain.low, domain.high
+            low, high = as_term(domain.low), as_term(domain.high)
         case Enum():
             high = len(domain.members) - 1
         case Broker():
             low, high = -1 if domain.optional else 0, domain.count - 1
         case _:
             return []
-    return [term >= low, *([term <= high] if isinstance(high, int) else [])]
+    return [term >= low, term <= high]
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
@@ -178,12 +168,12 @@ def first(parts: Sequence[Part]) -> list[Term]:
     """What the leaves hold in the first value of a domain."""
     found = []
     for part in parts:
-        low = z3.BoolVal(False) if isinstance(part.domain, Flag) else z3.IntVal(_least(part.domain))
+        low = z3.BoolVal(False) if isinstance(part.domain, Flag) else _least(part.domain)
         found.append(z3.K(z3.IntSort(), low) if part.endless else low)
     return found
 
 
-def _least(domain: Domain) -> int:
+def _least(domain: Domain) -> Term:
     if isinstance(domain, Number):
-        return domain.low
-    return -1 if isinstance(domain, Broker) and domain.optional else 0
+        return as_term(domain.low)
+    return z3.IntVal(-1 if isinstance(domain, Broker) and domain.optional else 0)

@@ -6,17 +6,20 @@ are values of their own. Methods have the names that `concrete` and `symbolic` g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import z3
 
+from isrcheck.checker.proofs.unbounded.definitions import ANY, end_of, for_all
 from isrcheck.checker.proofs.unbounded.shapes import (
     FALSE,
     TRUE,
-    Infinity,
+    End,
     Term,
+    as_term,
     both,
     chosen,
     constant,
@@ -29,8 +32,8 @@ from isrcheck.checker.proofs.unbounded.shapes import (
 )
 from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
-from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
-from isrcheck.model.language.logic import every, some
+from isrcheck.model.language.errors import BRANCH, ModelError, OfTheState, caller, mistake, nearest, not_a_condition
+from isrcheck.model.language.logic import every, implies, some
 
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.unbounded.relation import UnboundedState
@@ -96,6 +99,9 @@ class UnboundedFlag(Scalar):
         """It means something and is true."""
         return both(self.defined, self.term)
 
+    def __bool__(self) -> NoReturn:
+        raise mistake(f"a condition on the state, or on a bound, decides a branch: {self!r}", BRANCH)
+
     def choose(self, yes: Any, no: Any) -> Any:
         """`yes` where the flag holds, else `no`."""
         like = next((x for x in (yes, no) if isinstance(x, Scalar | Structure)), None)
@@ -114,6 +120,15 @@ class UnboundedFlag(Scalar):
         return value_of(domain, terms, both(self.defined, chosen(self.term, dx, dy)))
 
 
+def as_flag(condition: Any) -> UnboundedFlag:
+    """What a method gives as a condition."""
+    if isinstance(condition, bool):
+        return ofFlag(TRUE if condition else FALSE)
+    if not isinstance(condition, UnboundedFlag):
+        raise not_a_condition(condition)
+    return condition
+
+
 def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
     return UnboundedFlag((term,), Flag(), defined)
 
@@ -129,30 +144,27 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 class UnboundedNumber(Scalar):
     __slots__ = ()
 
-    def _compare(self, other: Any, test: Callable[[Term, Term], Term], at_infinity: bool) -> UnboundedFlag:
-        if isinstance(other, Infinity):
-            return ofFlag(z3.BoolVal(at_infinity), self.defined)
+    def _compare(self, other: Any, test: Callable[[Term, Term], Term]) -> UnboundedFlag:
         b = self._lift(other)
         return ofFlag(test(self.term, b.term), both(self.defined, b.defined))
 
-    def __eq__(self, other: object) -> Any:
-        return self._compare(other, lambda a, b: a == b, at_infinity=False)
-
     def __le__(self, other: Any) -> UnboundedFlag:
-        return self._compare(other, lambda a, b: a <= b, at_infinity=True)
+        return self._compare(other, lambda a, b: a <= b)
 
     def __lt__(self, other: Any) -> UnboundedFlag:
-        return self._compare(other, lambda a, b: a < b, at_infinity=True)
+        return self._compare(other, lambda a, b: a < b)
 
     def __ge__(self, other: Any) -> UnboundedFlag:
-        return self._compare(other, lambda a, b: a >= b, at_infinity=False)
+        return self._compare(other, lambda a, b: a >= b)
 
     def __gt__(self, other: Any) -> UnboundedFlag:
-        return self._compare(other, lambda a, b: a > b, at_infinity=False)
+        return self._compare(other, lambda a, b: a > b)
 
     def _combine(self, other: Any, operation: Callable[[Term, Term], Term]) -> UnboundedNumber:
         b = self._lift(other)
-        return UnboundedNumber((operation(self.term, b.term),), self.domain, both(self.defined, b.defined))
+        term = operation(self.term, b.term)
+        domain = self.domain if kind(self.domain) is not None else b.domain
+        return UnboundedNumber((term,), domain, both(self.defined, b.defined))
 
     def __add__(self, other: Any) -> UnboundedNumber:
         return self._combine(other, lambda a, b: a + b)
@@ -169,9 +181,67 @@ class UnboundedNumber(Scalar):
     def __neg__(self) -> UnboundedNumber:
         return 0 - self
 
-    __hash__ = Scalar.__hash__
     __radd__ = __add__
     __rmul__ = __mul__
+
+    def __index__(self) -> NoReturn:
+        raise mistake(
+            f"a number that is not known where Python needs one now: {self!r}",
+            "up to a bound write for_all(..., offset=below(self.bound)) or one_past_last(...), or take a parameter",
+        )
+
+    @property
+    def _kind(self) -> str:
+        return kind(self.domain) or ANY
+
+    # What the operators of the language ask of a bound; models have no need of it.
+
+    def as_end(self) -> End:
+        """What stands for this number as an end of a domain."""
+        return End(z3.simplify(self.term), self._kind)
+
+    def below(self) -> Below:
+        """The numbers below it, for `for_all`."""
+        return Below(self)
+
+    def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
+        """One past the greatest number below it for which it holds."""
+
+        def of_number(at: Term) -> tuple[Term, Term]:
+            flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
+            return flag.term, flag.defined
+
+        end, defined = end_of(self.term, self._kind, of_number)
+        return UnboundedNumber((end,), self.domain, both(self.defined, defined))
+
+
+@dataclass(frozen=True)
+class Below:
+    """The numbers from 0 on below a bound."""
+
+    end: UnboundedNumber
+
+    def for_all(
+        self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
+    ) -> UnboundedFlag:
+        """Whether it holds for every choice, of which these numbers are a part."""
+        ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
+        finite = {name: list(d) for name, d in domains.items() if name not in ends}
+
+        def of_numbers(bound: dict[str, Term]) -> tuple[Term, Term]:
+            numbers = {name: UnboundedNumber((at,), ends[name].domain) for name, at in bound.items()}
+            found = ofFlag(TRUE)
+            for values in itertools.product(*finite.values()):
+                choice = {**dict(zip(finite, values, strict=True)), **numbers}
+                relevant = True if where is None else where(**choice)
+                if relevant is not False:
+                    found = found & as_flag(implies(relevant, holds(**choice)))
+            return found.term, found.defined
+
+        return ofFlag(*for_all({name: (end.term, end._kind) for name, end in ends.items()}, of_numbers))
+
+    def __iter__(self) -> NoReturn:
+        raise mistake("a loop up to a bound that is taken away", "write for_all(..., offset=below(self.bound))")
 
 
 class UnboundedMember(Scalar):
@@ -403,7 +473,7 @@ class UnboundedSequence(Structure):
 
     @property
     def is_full(self) -> Any:
-        return self.length == self._domain.capacity
+        return self.length == UnboundedNumber((as_term(self._domain.capacity),), self.length.domain)
 
     @property
     def first(self) -> Any:

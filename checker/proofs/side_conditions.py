@@ -1,0 +1,94 @@
+"""What is looked at beside a proof: that it is one of this model, and not of a slip in its own mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.proofs.attempts import Attempt, Bound, unbounded
+from isrcheck.checker.proofs.history import differences
+from isrcheck.checker.proofs.tie import Tie
+from isrcheck.checker.reports.layout import number
+from isrcheck.model.language.model import Setting
+from isrcheck.model.language.tracing import trace
+
+SMALL: Final = 2
+"""The bounds at which every lemma is looked at in all reachable states."""
+TIED: Final = 3
+"""The bounds at which the form for all bounds is compared with the model, whatever the user's are."""
+LOOK: Final = Limits(seconds=20, memory=2 << 30)
+
+
+@dataclass
+class Conditions:
+    """A sentence on each condition, and the names of those that do not hold: a reason not to trust the proof."""
+
+    sentences: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+    def record(self, name: str, wrong: Iterable[str], fine: str, fatal: bool = True) -> None:
+        found = list(wrong)
+        self.sentences[name] = "; ".join(found) if found else fine
+        if found and fatal:
+            self.failed.append(name)
+
+
+def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None]) -> Conditions:
+    found = Conditions()
+    small = Bound(attempt, _settings(attempt, SMALL, lowered=attempt.form == "bit-vectors"))
+    tell("comparing the model with history to the model")
+    plain = trace(small.plain)
+    found.record("history restricts nothing", differences(plain, small.system), "every step is the model's own")
+    tell("looking at the lemmas in reachable states")
+    _reachable(attempt, small, watch, found)
+    if attempt.form == "unbounded":
+        tell("comparing the form for all bounds to the model at some")
+        tied = Bound(attempt, _settings(attempt, TIED))
+        different = Tie(tied.system, tied.model, unbounded(attempt), attempt.stated()).differences(watch)
+        where = f"z3, each action at {_shown(tied.plain.settings)}"
+        found.record("the unbounded form is the model's", different, where)
+    return found
+
+
+def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
+    """The settings with every bound as near to a number as it can be; or only lowered to it."""
+    declared = attempt.loaded.cls.declared_settings()
+    given = attempt.loaded.cls(**attempt.settings).settings
+    return {
+        n: x if declared[n].bound is None else min(x, bound) if lowered else _nearest(declared[n], bound)
+        for n, x in given.items()
+    }
+
+
+def _nearest(setting: Setting, bound: int) -> int:
+    least, most = setting.at_least, setting.at_most
+    bound = bound if least is None else max(bound, least)
+    return bound if most is None else min(bound, most)
+
+
+def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) -> None:
+    model = LoadedModel(attempt.model, attempt.loaded.name, None, small.stated)
+    watch.look()
+    seconds = min(x for x in (LOOK.seconds, watch.left) if x is not None)
+    limits = replace(LOOK, seconds=seconds)
+    found = check(model, dict(small.model.settings), invariants=tuple(small.stated), keep_going=True, limits=limits)
+    # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
+    false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
+    states = f"{number(found.distinct)} states at {_shown(found.settings)}"
+    how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"
+    if found.evaluation is not None:
+        false.append(f"evaluation error: {found.evaluation.where}: {found.evaluation.what}")
+    candidates = attempt.proof.statements("candidate")
+    serious = [name for name in false if name not in candidates]
+    noted.record("lemmas hold in reachable states", [f"{name} is false" for name in serious], how_far)
+    never = found.actions_never_fired
+    noted.record("every action happens", [f"{name} never" for name in never], f"among {how_far}", fatal=False)
+
+
+def _shown(settings: dict[str, Any]) -> str:
+    return "/".join(str(x) for x in settings.values() if isinstance(x, int) and not isinstance(x, bool))

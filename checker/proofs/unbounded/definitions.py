@@ -1,0 +1,163 @@
+"""Names that nothing else has, and the conditions that fix what they stand for.
+
+`one_past_last` and `for_all` up to a bound are values that no term of z3 without quantifiers says. Each becomes a fresh
+name, and a *definition* of it: conditions for all numbers, of which proofs take the instances that they need. Whatever
+the state is, there is one value of the name for which they hold, so to assume them is to assume nothing.
+
+What depends on a number for which something is said of all numbers is a fresh function of that number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import z3
+
+from isrcheck.checker.proofs.unbounded.shapes import TRUE, Term, both
+from isrcheck.model.language.errors import mistake
+
+ANY: Final = ""
+"""The kind of a number that no bound limits."""
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """A condition for all values of some numbers, each with its kind."""
+
+    numbers: tuple[tuple[Term, str], ...]
+    condition: Term
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Conditions that fix fresh names, and the numbers among those names for which lemmas may be needed."""
+
+    conditions: list[Quantified]
+    numbers: list[tuple[Term, str]]
+
+    @staticmethod
+    def none() -> Definitions:
+        return Definitions([], [])
+
+    def add(self, other: Definitions) -> None:
+        self.conditions.extend(other.conditions)
+        self.numbers.extend(other.numbers)
+
+
+class Book:
+    """The names of one model without bounds: each ends in a number of its own, so none captures another."""
+
+    def __init__(self) -> None:
+        self._count = itertools.count()
+
+    def fresh(self, hint: str, sort: Any) -> Term:
+        return z3.Const(self.name(hint), sort)
+
+    def name(self, hint: str) -> str:
+        return f"{hint}!{next(self._count)}"
+
+
+@dataclass
+class _Page:
+    """What is being read: its definitions, and the numbers for all of which it is said."""
+
+    book: Book
+    found: Definitions
+    enclosing: tuple[tuple[Term, str], ...]
+
+
+_pages: list[_Page] = []
+
+
+@contextmanager
+def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
+    """While a method runs: the definitions that it makes, for all values of some numbers."""
+    page = _Page(book, Definitions.none(), tuple(enclosing))
+    _pages.append(page)
+    try:
+        yield page.found
+    finally:
+        _pages.pop()
+
+
+def _page() -> _Page:
+    if not _pages:
+        raise mistake("a quantifier outside a method of model or proof", "call it where the state is read")
+    return _pages[-1]
+
+
+def _fresh(page: _Page, hint: str, sort: Any) -> Term:
+    """A name for a value, which is another one for each choice of the enclosing numbers."""
+    if not page.enclosing:
+        return page.book.fresh(hint, sort)
+    sorts = [z3.IntSort() for _ in page.enclosing]
+    return z3.Function(page.book.name(hint), *sorts, sort)(*(number for number, _ in page.enclosing))
+
+
+def _number(page: _Page, hint: str, of: str) -> Term:
+    number = _fresh(page, hint, z3.IntSort())
+    if not page.enclosing:
+        page.found.numbers.append((number, of))
+    return number
+
+
+def _fix(page: _Page, condition: Term, *numbers: tuple[Term, str]) -> None:
+    page.found.conditions.append(Quantified((*page.enclosing, *numbers), z3.simplify(condition)))
+
+
+def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], Any]) -> Any:
+    """What is said of bound numbers; what it defines is defined for each of them."""
+    with defining(page.book, (*page.enclosing, *numbers)) as inner:
+        said = say()
+    page.found.add(inner)
+    return said
+
+
+def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
+    """One past the greatest number below a limit for which it holds, or 0, and where that means something.
+
+    `holds` gives for a number its truth and where it has one.
+    """
+    page = _page()
+    at = page.book.fresh("at", z3.IntSort())
+    truth, defined = _body(page, ((at, of),), lambda: holds(at))
+    holds_at = both(defined, truth)
+    end = _number(page, "end", of)
+    before_end = z3.simplify(end - 1)
+    if not page.enclosing:
+        page.found.numbers.append((before_end, of))
+    last = z3.substitute(holds_at, (at, before_end))
+    _fix(page, z3.And(end >= 0, end <= z3.If(limit < 0, 0, limit), z3.Or(end == 0, last)))
+    _fix(page, z3.Implies(z3.And(end <= at, at < limit), z3.Not(holds_at)), (at, of))
+    within = z3.And(at >= 0, at < limit)
+    return end, _for_all(page, ((at, of),), z3.Implies(within, defined)) if not z3.is_true(defined) else TRUE
+
+
+def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
+    """Whether it holds for all numbers from 0 on below limits, given with their kinds; and where that means something.
+
+    As in a loop over them it is false where it is false for one, and else means something where it does for all.
+    """
+    page = _page()
+    bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}
+    numbers = tuple((bound[name], of) for name, (_, of) in kinds.items())
+    truth, defined = _body(page, numbers, lambda: holds(bound))
+    within = both(*(z3.And(bound[n] >= 0, bound[n] < limit) for n, (limit, _) in kinds.items()))
+    true = _for_all(page, numbers, z3.Implies(within, both(defined, truth)))
+    if z3.is_true(defined):
+        return true, TRUE
+    never_false = _for_all(page, numbers, z3.Not(z3.And(within, defined, z3.Not(truth))))
+    return true, z3.Or(true, z3.Not(never_false))
+
+
+def _for_all(page: _Page, numbers: Sequence[tuple[Term, str]], condition: Term) -> Term:
+    """A name for that a condition holds for all numbers: where it is false there are some for which it does not."""
+    true = _fresh(page, "all", z3.BoolSort())
+    witnesses = [(number, _number(page, "some", of)) for number, of in numbers]
+    _fix(page, z3.Implies(true, condition), *numbers)
+    _fix(page, z3.Or(true, z3.Not(z3.substitute(condition, *witnesses))))
+    return true
