@@ -13,7 +13,20 @@ from typing import Any
 
 from isrcheck.model.designs import epoch_cache, sentences
 from isrcheck.model.designs.logs import Logs, any_partition
-from isrcheck.model.language import action, becomes, broker, flag, minimum, none, optional, record, setting, when
+from isrcheck.model.language import (
+    action,
+    becomes,
+    broker,
+    every,
+    flag,
+    implies,
+    minimum,
+    none,
+    optional,
+    record,
+    setting,
+    when,
+)
 
 
 class Fetching(Logs):
@@ -68,6 +81,14 @@ class Fetching(Logs):
         """Whether a follower that is done with truncating gets an answer to its fetch."""
         answers = self.answers(s, p, leader, follower, self.fence_fetch)
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
+
+    def would_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether a leader takes a write with acks=all now, and gets it to all that it waits for without more ado."""
+        takes = self.takes_writes(s, p, leader) & self.may_acknowledge(s, p, leader)
+        awaited = self.awaited(s, p, leader)
+        return takes & every(
+            implies(awaited.has(f), self.may_fetch(s, p, f, leader)) for f in self.brokers if f != leader
+        )
 
     def end_of_epoch(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""
