@@ -179,7 +179,7 @@ class DataPlane(Fetching):
     def stop(self, s: Any, b: Any, kept: Any = None) -> None:
         """What is volatile is lost, and of each log what lies at `kept` or later."""
         s.up = s.up - {b}
-        if self.remembers_producers:
+        if self.acknowledgement == "until-answered":
             self.turn_producers_away(s, b)
         for p in self.all_partitions:
             length = s.log[p][b].length

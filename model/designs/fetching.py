@@ -17,9 +17,8 @@ from isrcheck.model.language import (
     action,
     becomes,
     broker,
-    every,
+    count,
     flag,
-    implies,
     minimum,
     none,
     optional,
@@ -82,13 +81,16 @@ class Fetching(Logs):
         answers = self.answers(s, p, leader, follower, self.fence_fetch)
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
-    def would_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
-        """Whether a leader takes a write with acks=all now, and gets it to all that it waits for without more ado."""
-        takes = self.takes_writes(s, p, leader) & self.may_acknowledge(s, p, leader)
-        awaited = self.awaited(s, p, leader)
-        return takes & every(
-            implies(awaited.has(f), self.may_fetch(s, p, f, leader)) for f in self.brokers if f != leader
+    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included.
+
+        Members that do not fetch are of no use: once they lag the leader takes them out, if it can.
+        """
+        fetch = [self.may_fetch(s, p, f, leader) if f != leader else True for f in self.brokers]
+        present = count(
+            s.replica[p][leader].isr.has(f) & fetches for f, fetches in zip(self.brokers, fetch, strict=True)
         )
+        return present >= self.min_isr
 
     def end_of_epoch(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""

@@ -103,7 +103,8 @@ class MajorityVote(ElectionsByMajority):
         """What is committed is on most replicas."""
         return True
 
-    def would_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether most replicas, the leader included, get what it writes."""
         followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
         return followers + 1 >= self.majority
 

@@ -131,7 +131,7 @@ class Producers(Model):
         s.waiting[i].end = when(condition, 0, s.waiting[i].end)
 
     def turn_producers_away(self, s: Any, b: Any) -> None:
-        """Who waits at a broker gets an error, or no answer ever."""
+        """Who waits at a broker gets an error, or never an answer."""
         for i in range(self.max_records):
             self.stop_waiting(s, i, s.waiting[i].at == b)
 
