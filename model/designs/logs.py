@@ -292,7 +292,7 @@ class Logs(Producers):
         """A producer with acks=1 writes and is told of success at once."""
         if not self.acks_one:
             return
-        s.acknowledged_by_one[s.next_record_id] = True
+        s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
     def told_produce_acks_one(self, old: Any, new: Any, p: int, b: Any) -> str:
