@@ -81,6 +81,20 @@ def test_a_deletion_goes_on_until_every_replica_has_stopped() -> None:
     """)
 
 
+def test_a_deletion_waits_for_a_broker_that_is_down_with_its_log() -> None:
+    story = Story(V3, (), **DELETION, deletion_waits=True, crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        crash(b=1)
+        session-of-the-dead-expires(b=1)
+        delete-topic(p=0)
+        on-topic-change(c=0, p=0)
+        stop-replica(c=0, b=0, p=0)
+        not create-topic(p=0)
+    """)
+
+
 RETRYING = {"isr_at_start": 1, "retries": 1, "max_records": 2, "log_size": 3, "truncation": "kip-320"}
 
 
