@@ -23,6 +23,26 @@ def service_goes_on(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("log", "replica", "committed")  # as for service-goes-on
+def a_write_can_be_acknowledged(m: Any, s: Any) -> Any:
+    """Where nothing more happens by itself, every partition has a leader that would acknowledge a write (acks=all).
+
+    Nothing that is written waits for others, and enough replicas fetch: a leader alone serves readers, and perhaps no
+    writers.
+    """
+    rest = quiescent(m, s)
+
+    def takes_another(p: int, b: Any) -> Any:
+        return (s.replica[p][b].high_watermark == s.log[p][b].length) & m.has_a_quorum(s, p, b)
+
+    return for_all(
+        lambda p: some(m.is_legitimate(s, p, b) & takes_another(p, b) for b in m.brokers),
+        where=lambda p: rest,
+        p=m.all_partitions,
+    )
+
+
+@invariant
 @needs("replica", "state", "live")
 def live_isr_has_a_leader(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, a partition with a live member of its ISR has a live leader."""

@@ -19,12 +19,11 @@ def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
     return some((log.length > o) & (log.at(o).id == i) for o in range(m.log_size))
 
 
-def _was_committed_in(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with an id belongs to a partition; with a single one there is nothing to ask."""
+def _may_be_of(m: Any, s: Any, p: int, i: int) -> Any:
+    """Whether the record with an id belongs to a partition, or is gone so that nobody can say to which it belonged."""
     if m.partitions == 1:
         return True
-    records = s.committed[p].records
-    return some((records.length > o) & (records.at(o).id == i) for o in range(m.log_size))
+    return ~some(m.is_of(s, q, i) for q in m.all_partitions if q != p)
 
 
 @last_held("every member of the ISR had the lost record", isr_had_what_was_committed)
@@ -52,6 +51,38 @@ def isr_has_what_is_committed(m: Any, s: Any) -> Any:
         p=m.all_partitions,
         member=m.brokers,
         offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("log", "committed")
+def committed_is_not_lost_everywhere(m: Any, s: Any) -> Any:
+    """Every committed record is in some log, be its broker up or down."""
+    return for_all(
+        lambda p, offset: some(_holds_committed(s, p, b, offset) for b in m.brokers),
+        where=lambda p, offset: s.committed[p].records.length > offset,
+        p=m.all_partitions,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("committed", setting="retries")
+def no_duplicates(m: Any, s: Any) -> Any:
+    """No record that a producer wrote is committed at two offsets."""
+    if not m.retries:
+        raise UnknownName("invariant no-duplicates is about records that are sent again; set retries to 1 or more")
+
+    def are_one(p: int, one: int, other: int) -> Any:
+        records = s.committed[p].records
+        return (records.at(one).id == records.at(other).id) & (records.at(one).id < m.max_records)
+
+    return for_all(
+        lambda p, one, other: ~are_one(p, one, other),
+        where=lambda p, one, other: (s.committed[p].records.length > other) if one < other else False,
+        p=m.all_partitions,
+        one=range(m.log_size),
+        other=range(m.log_size),
     )
 
 
@@ -91,10 +122,13 @@ def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state", "acknowledged")
 def no_acknowledged_loss(m: Any, s: Any) -> Any:
-    """Every later legitimate leader has every record that a producer with acks=all was told is safe."""
+    """Every later legitimate leader has every record that a producer with acks=all was told is safe.
+
+    It is about what was told, by whichever broker, since the topic was deleted last.
+    """
     return for_all(
         lambda p, leader, i: _holds_id(m, s, p, leader, i),
-        where=lambda p, leader, i: m.is_legitimate(s, p, leader) & s.acknowledged[i] & _was_committed_in(m, s, p, i),
+        where=lambda p, leader, i: m.is_legitimate(s, p, leader) & s.acknowledged[i] & _may_be_of(m, s, p, i),
         p=m.all_partitions,
         leader=m.brokers,
         i=range(m.max_records),

@@ -76,6 +76,8 @@ class DataPlane(Fetching):
             self.keep(s, p, b, when(to_high_watermark, minimum(replica.high_watermark, log.length), log.length))
         if self.needs_epoch_start:
             replica.epoch_start = 0
+        if self.acknowledgement == "until-deposed":
+            self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)
 
     def forget_followers(self, s: Any, p: int, b: Any) -> None:
@@ -95,6 +97,8 @@ class DataPlane(Fetching):
             self.drop_reply(s, p, b)
         if self.needs_epoch_start:
             replica.epoch_start = 0
+        if self.acknowledgement == "until-deposed":
+            self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)
 
     def delete_replica(self, s: Any, p: int, b: Any) -> None:
@@ -175,6 +179,8 @@ class DataPlane(Fetching):
     def stop(self, s: Any, b: Any, kept: Any = None) -> None:
         """What is volatile is lost, and of each log what lies at `kept` or later."""
         s.up = s.up - {b}
+        if self.acknowledgement == "until-answered":
+            self.turn_producers_away(s, b)
         for p in self.all_partitions:
             length = s.log[p][b].length
             end = length if kept is None else minimum(length, kept)

@@ -13,7 +13,19 @@ from typing import Any
 
 from isrcheck.model.designs import epoch_cache, sentences
 from isrcheck.model.designs.logs import Logs, any_partition
-from isrcheck.model.language import action, becomes, broker, flag, minimum, none, optional, record, setting, when
+from isrcheck.model.language import (
+    action,
+    becomes,
+    broker,
+    count,
+    flag,
+    minimum,
+    none,
+    optional,
+    record,
+    setting,
+    when,
+)
 
 
 class Fetching(Logs):
@@ -68,6 +80,17 @@ class Fetching(Logs):
         """Whether a follower that is done with truncating gets an answer to its fetch."""
         answers = self.answers(s, p, leader, follower, self.fence_fetch)
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
+
+    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included.
+
+        Members that do not fetch are of no use: once they lag the leader takes them out, if it can.
+        """
+        fetch = [self.may_fetch(s, p, f, leader) if f != leader else True for f in self.brokers]
+        present = count(
+            s.replica[p][leader].isr.has(f) & fetches for f, fetches in zip(self.brokers, fetch, strict=True)
+        )
+        return present >= self.min_isr
 
     def end_of_epoch(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs.producers import Producers
 from isrcheck.model.language import (
-    Model,
     UnknownName,
     action,
     asked,
@@ -46,7 +46,7 @@ def any_partition(m: Any) -> Any:
     return number(0, m.partitions - 1)
 
 
-class Logs(Model):
+class Logs(Producers):
     """Logs that leaders append to, commit, and serve to consumers."""
 
     abstract = True
@@ -120,6 +120,7 @@ class Logs(Model):
         return bool(self.truncation != "high-watermark")
 
     def check_settings(self) -> None:
+        super().check_settings()
         if self.min_isr > self.replicas:
             raise UnknownName(f"min_isr is {self.min_isr} with {self.replicas} replicas; use at most as many")
 
@@ -181,6 +182,7 @@ class Logs(Model):
         found = {"committed": per(any_partition(self), partition), "acknowledged": per(ids, flag)}
         if self.acks_one:
             found["acknowledged_by_one"] = per(ids, flag)
+        found |= self.producer_variables()
         if self.consumers:
             found["consumed"] = per(any_partition(self), records)
             found["told_out_of_range"] = per(any_partition(self), flag)
@@ -248,30 +250,49 @@ class Logs(Model):
     # --- produce and commit -----------------------------------------------------------------------------------------
 
     def append_record(self, s: Any, p: int, b: Any) -> None:
-        replica, end = s.replica[p][b], s.log[p][b].length
-        s.require(self.leads(s, p, b), s.next_record_id < self.max_records, ~s.log[p][b].is_full)
-        s.log[p][b].append({"id": s.next_record_id, "epoch": replica.epoch})
-        if self.has_epoch_cache:
-            s.epoch_cache[p][b] = self.noted_epoch(s, p, b, replica.epoch, end)
+        self.append_as(s, p, b, s.next_record_id)
         s.next_record_id += 1
+
+    def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
+        """Appends a record with an id, unless the leader has it and looks for that."""
+        replica, log = s.replica[p][b], s.log[p][b]
+        s.require(self.leads(s, p, b), i < self.max_records, when(has_it, True, ~log.is_full))
+        appended = log.appended({"id": i, "epoch": replica.epoch})
+        if self.has_epoch_cache:
+            noted = self.noted_epoch(s, p, b, replica.epoch, log.length)
+            s.epoch_cache[p][b] = when(has_it, s.epoch_cache[p][b], noted)
+        s.log[p][b] = when(has_it, log, appended)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
         s.require(self.takes_writes(s, p, b))
-        self.append_record(s, p, b)
+        again = self.is_retry(s)
+        i, end = when(again, s.next_record_id - 1, s.next_record_id), s.log[p][b].length + 1
+        copied = self.end_of_copy(s, p, b, i) if self.retries and self.idempotence else 0
+        self.append_as(s, p, b, i, copied > 0)
+        self.await_answer(s, p, b, i, when(copied > 0, copied, end))
+        s.next_record_id += when(again, 0, 1)
+        if self.retries:
+            s.retries += when(again, 1, 0)
 
     def told_produce(self, old: Any, new: Any, p: int, b: Any) -> str:
-        record, at = new.log[p][b][-1], len(old.log[p][b])
         leader = sentences.leader_in_words(self, old, p, b)
-        return f"a producer with acks=all writes to {leader} record {record.id}: offset {at}, epoch {record.epoch}"
+        if len(new.log[p][b]) == len(old.log[p][b]):
+            known = f"record {old.next_record_id - 1} once more, which {leader} has in its log and does not append"
+            return f"a producer with acks=all, which has no answer, sends {known}{self.acknowledged_in_words(old, new)}"
+        record, at = new.log[p][b][-1], len(old.log[p][b])
+        written = f"record {record.id}: offset {at}, epoch {record.epoch}"
+        if new.next_record_id == old.next_record_id:
+            return f"a producer with acks=all, which has no answer, writes to {leader} once more {written}"
+        return f"a producer with acks=all writes to {leader} {written}"
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def produce_acks_one(self, s: Any, p: int, b: Any) -> None:
         """A producer with acks=1 writes and is told of success at once."""
         if not self.acks_one:
             return
-        s.acknowledged_by_one[s.next_record_id] = True
+        s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
     def told_produce_acks_one(self, old: Any, new: Any, p: int, b: Any) -> str:
@@ -297,15 +318,15 @@ class Logs(Model):
     def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
         raised = becomes(old.replica[p][b].high_watermark, new.replica[p][b].high_watermark)
         awaited = asked(old, self.awaited, p, b)
-        ids = [i for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
-        told = f", and acknowledges record {' and '.join(map(str, ids))}" if ids else ""
+        told = self.acknowledged_in_words(old, new)
         reached = f"as far as it knows all of {awaited} have reached that offset"
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
-        """Writes the ghosts of a commit up to an offset, if it concerns the topic that there is.
+        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the topic that there is.
 
-        It begins at the high watermark so far. With another start, only new records count as a commit in this epoch.
+        Whom the leader tells of success does not depend on that. The commit begins at the high watermark so far. With
+        another start, only new records count as a commit in this epoch.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)
@@ -316,14 +337,7 @@ class Logs(Model):
             known = committed.records.length > o
             rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
             records = when(passed & (records.length == o), records.appended(log.at(o)), records)
-        enough = self.may_acknowledge(s, p, b) & relevant
-        for i in range(self.max_records):
-            # Only the leader that took a record, in the epoch in which it took it, answers the producer.
-            mine = some(
-                (start <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
-                for o in range(self.log_size)
-            )
-            s.acknowledged[i] = s.acknowledged[i] | (enough & mine)
+        self.note_answers(s, p, b, start, end)
         before = committed.by[replica.epoch]
         s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & advances)
         s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)
@@ -331,22 +345,24 @@ class Logs(Model):
         s.committed[p].rewritten = rewritten
 
     def forget_history(self, s: Any, p: int) -> None:
-        """Ghosts of a topic that is gone."""
-        history, logs = s.committed[p].records, [s.log[p][b] for b in self.brokers]
+        """Ghosts of a topic that is gone: nothing that was told until now is owed any more."""
         for i in range(self.max_records):
-            gone = some(
-                (records.length > o) & (records.at(o).id == i)
-                for records in [history, *logs]
-                for o in range(self.log_size)
-            )
-            s.acknowledged[i] = s.acknowledged[i] & ~gone
+            gone = self.is_of(s, p, i)
+            s.acknowledged[i] = when(gone, False, s.acknowledged[i])
             if self.acks_one:
-                s.acknowledged_by_one[i] = s.acknowledged_by_one[i] & ~gone
+                s.acknowledged_by_one[i] = when(gone, False, s.acknowledged_by_one[i])
         by = [none for _ in range(self.max_leader_epoch + 1)]
         s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
         if self.consumers:
             s.consumed[p] = []
             s.told_out_of_range[p] = False
+
+    def is_of(self, s: Any, p: int, i: int) -> Any:
+        """Whether a record was committed in a partition or is in some log of it; all are of a single one."""
+        if self.partitions == 1:
+            return True
+        places = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]
+        return some((records.length > o) & (records.at(o).id == i) for records in places for o in range(self.log_size))
 
     # --- consumers --------------------------------------------------------------------------------------------------
 

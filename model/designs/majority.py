@@ -49,6 +49,7 @@ class MajorityVote(ElectionsByMajority):
     records_have_epochs = True
     lossy_crashes = 0
     acks_one = False
+    acknowledgement = "own-epoch"  # a client of a deposed leader asks the next one
 
     min_isr = setting(
         1,
@@ -101,6 +102,11 @@ class MajorityVote(ElectionsByMajority):
     def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
         """What is committed is on most replicas."""
         return True
+
+    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether most replicas, the leader included, get what it writes."""
+        followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
+        return followers + 1 >= self.majority
 
     # --- a new leader -----------------------------------------------------------------------------------------------
 

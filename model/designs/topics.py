@@ -4,7 +4,9 @@ Each partition of the model is a topic of its own. An *incarnation* tells a topi
 brokers know it by topic ids (KIP-516) or not at all. A deletion removes the LeaderAndISR path at once; brokers hear of
 it when the controller does. Epochs and versions of a new incarnation begin with 0 again.
 
-Left out: /admin/delete_topics and its retries, a deletion that waits for brokers that are down.
+With `deletion_waits` it is over when all have stopped their replicas, those that are down included.
+
+Left out: /admin/delete_topics and its retries.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 from isrcheck.model.designs import sentences
 from isrcheck.model.designs.controller import Controller, any_controller
 from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.language import action, becomes, broker, flag, number, per, record, setting, some
+from isrcheck.model.language import action, becomes, broker, every, flag, number, per, record, setting, some
 
 
 class Topics(Controller):
@@ -33,6 +35,9 @@ class Topics(Controller):
     )
     topic_id = setting(
         True, meaning="requests, fetches and ISR writes carry the topic id; those of another id are refused (KIP-516)"
+    )
+    deletion_waits = setting(
+        False, meaning="a deletion is over, and the topic can be created again, when every replica of it has stopped"
     )
     init_isr = setting(
         "live", choices=("live", "assigned"), meaning="the first ISR of a new topic: its live replicas, or all"
@@ -84,6 +89,15 @@ class Topics(Controller):
             return True
         return s.topic[p].exists & (s.incarnation[p][b] == s.topic[p].incarnation)
 
+    def is_owed(self, s: Any, p: int) -> Any:
+        return ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_waits else True
+
+    def is_being_deleted(self, s: Any, p: int) -> Any:
+        """Whether a topic is gone for its owner, and not for every broker."""
+        stopped = [(s.replica[p][b].role == "none") & s.log[p][b].is_empty for b in self.brokers]
+        told = [~s.known_topic[c][p] & s.channel[c][b].is_empty for c in self.controllers for b in self.brokers]
+        return ~s.topic[p].exists & ~every([*stopped, *told])
+
     def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         asked = super().answers(s, p, leader, follower, fenced)
         if not (self.has_topics and self.topic_id):
@@ -125,6 +139,8 @@ class Topics(Controller):
             return
         topic = s.topic[p]
         s.require(~topic.exists, topic.incarnation < self.topic_changes)
+        if self.deletion_waits:
+            s.require(~self.is_being_deleted(s, p))
         s.topic[p] = {"exists": True, "has_path": False, "incarnation": topic.incarnation + 1}
 
     def told_create_topic(self, old: Any, new: Any, p: int) -> str:

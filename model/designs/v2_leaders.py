@@ -251,7 +251,8 @@ class NewLeaders(LeaderNodes):
         waited = f"has waited until {listed(others)} fetched up to offset {end}"
         if not others:
             waited = f"has waited long enough, and {some_other} has fetched up to offset {end}"
-        return f"{self.becoming(old, p, b)} {waited}: it takes writes with {self.written_in_words(old, new, p)}"
+        written = f"{self.written_in_words(old, new, p)}{self.acknowledged_in_words(old, new)}"
+        return f"{self.becoming(old, p, b)} {waited}: it takes writes with {written}"
 
     def written_in_words(self, old: Any, new: Any, p: int) -> str:
         before, after = old.state[p], new.state[p]

@@ -87,6 +87,9 @@ class AdministeredTopics(ReassignedReplicas):
     def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
         return self.has_path(s, p) & ~self.is_being_deleted(s, p) if self.has_topics else True
 
+    def is_owed(self, s: Any, p: int) -> Any:
+        return ~self.is_being_deleted(s, p) if self.has_topics else True
+
     def is_replica(self, s: Any, p: int, b: Any) -> Any:
         named = super().is_replica(s, p, b)
         return named & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else named

@@ -48,6 +48,7 @@ DESIGNS = {
             "assigned_at_start": OF_V3,
             "channel_size": OF_V3,
             "controller_epoch_guard": OF_V3,
+            "deletion_waits": OF_V3,
             "epoch_bump_on_shrink": "a new leader epoch costs time and breaks no invariant",
             "max_controller_epoch": OF_V3,
             "unclean": OF_V3,

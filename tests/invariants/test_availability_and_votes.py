@@ -17,12 +17,14 @@ READ = [
     ("elected-leader-has-what-is-committed", "majority", {}),
     ("committed-survives", "majority", {"crashes": 1}),
     ("service-goes-on", "majority", {"crashes": 1}),
+    ("a-write-can-be-acknowledged", "majority", {"crashes": 1}),
+    ("a-write-can-be-acknowledged", "v3", {"crashes": 1}),
     ("live-isr-has-a-leader", "v1", {"crashes": 1}),
 ]
-ANYTHING = {"service-goes-on", "live-isr-has-a-leader"}
+ANYTHING = {"service-goes-on", "a-write-can-be-acknowledged", "live-isr-has-a-leader"}
 """Whether an action is enabled depends on everything."""
 
-DESIGNS_ALONE = {"no-split-brain", "service-goes-on"}
+DESIGNS_ALONE = {"no-split-brain", "service-goes-on", "a-write-can-be-acknowledged"}
 """These name what was committed only to tell the designs from the published models."""
 
 
@@ -62,6 +64,7 @@ class CommitsAlone(MAJORITY):  # type: ignore[misc]
     ("broken", "name"),
     [
         (NobodyStands, "service-goes-on"),
+        (NobodyStands, "a-write-can-be-acknowledged"),
         (CommitsAlone, "committed-survives"),
         (CommitsAlone, "elected-leader-has-what-is-committed"),
     ],

@@ -33,6 +33,7 @@ OPTIONAL = {
     "consumed": {"consumers": True},
     "told_out_of_range": {"consumers": True},
     "epoch_cache": {"truncation": "kip-320"},
+    "retries": {"retries": 1},
 }
 """Variables that are there only where a feature is on; an invariant about one names what else it reads."""
 OF_ALTER_ISR = {"elr": {"elr": True}}
@@ -69,6 +70,7 @@ def test_an_invariant_reads_just_what_it_names(name: str) -> None:
     ("name", "words"),
     [
         ("no-loss-with-acks-one", "set acks_one to true"),
+        ("no-duplicates", "set retries to 1 or more"),
         ("reads-are-repeatable", "set consumers to true"),
         ("only-committed-records-are-read", "set consumers to true"),
         ("no-reader-is-turned-away", "set consumers to true"),
