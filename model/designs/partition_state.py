@@ -244,6 +244,13 @@ class PartitionState(DataPlane):
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
+    def begin_session(self, s: Any, b: Any) -> None:
+        s.live = s.live | {b}
+
+    def renew_session(self, s: Any, b: Any) -> None:
+        """A broker that has run on registers anew, as one that starts does."""
+        self.begin_session(s, b)
+
     def expire(self, s: Any, b: Any) -> None:
         s.live = s.live - {b}
 
@@ -278,7 +285,7 @@ class PartitionState(DataPlane):
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
-        s.live = s.live | {b}
+        self.renew_session(s, b)
 
     def told_register_again(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"
