@@ -40,6 +40,12 @@ FIXES = (
     ("KAFKA-6082", "v3-two-controllers-one-epoch-fixed-by-kafka-6082", "on-broker-change*", "s.controller == c"),
     ("KAFKA-6082", "v3-deposed-controller-writes-fixed-by-kafka-6082", "on-broker-change*", "s.controller == c"),
     ("commands by leader epoch", "v3-stale-controller-command-fixed-by-kafka-1188", "become-*", "request.epoch >"),
+    (
+        "commands by leader epoch",
+        "v3-stale-controller-command-fixed-by-the-leader-epoch",
+        "become-*",
+        "request.epoch >",
+    ),
     ("KAFKA-1188", "v3-stale-controller-command-fixed-by-kafka-1188", "become-*", "self.is_current("),
     ("KIP-380, no bounce unseen", "v3-unnoticed-bounce-waits-fixed-by-kip-380", "on-broker-startup", "self.acting("),
     ("KIP-380, no bounce unseen", "v3-unnoticed-lossy-bounce-fixed-by-kip-380", "on-broker-startup", "self.acting("),

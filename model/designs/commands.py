@@ -12,7 +12,7 @@ from isrcheck.model.designs import epoch_cache, sentences
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.reassignment import Reassignment
-from isrcheck.model.language import action, broker, every, goal, implies, maximum, minimum, setting, some, when
+from isrcheck.model.language import action, broker, goal, implies, maximum, minimum, setting, some, when
 
 
 class Commands(Reassignment):
@@ -218,17 +218,11 @@ class Commands(Reassignment):
         if not self.has_crashes:
             return
         s.require(~s.up.has(b))
-        if self.broker_epoch:
-            s.require(~s.live.has(b))
-            for c in self.controllers:
-                unseen = every(implies(self.has_path(s, p), ~s.seen_live[c][p].has(b)) for p in self.all_partitions)
-                s.require(implies(self.acting(s, c), unseen))
-                s.channel[c][b] = []
         if self.startup == "zookeeper":
             for p in self.all_partitions:
                 self._take_role(s, p, b)
+        self.begin_session(s, b)
         s.up = s.up | {b}
-        s.live = s.live | {b}
 
     def told_on_broker_startup(self, old: Any, new: Any, b: Any) -> str:
         roles = []

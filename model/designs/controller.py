@@ -18,6 +18,7 @@ from isrcheck.model.language import (
     becomes,
     broker,
     enum,
+    every,
     flag,
     implies,
     listed,
@@ -151,6 +152,10 @@ class Controller(PartitionState):
             return True
         acts = s.acts[c] & self.is_up(s, c)
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
+
+    def is_controller(self, s: Any, c: Any) -> Any:
+        """Whether a controller is the one that there is, which sees who comes and goes; a deposed one need not."""
+        return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: Any, p: int, brokers: Any) -> Any:
         """Those of some brokers to which a partition is assigned."""
@@ -389,6 +394,16 @@ class Controller(PartitionState):
         super().expire(s, b)
         if self.controller_failover:
             s.controller = when(s.controller == b, none, s.controller)
+
+    def begin_session(self, s: Any, b: Any) -> None:
+        """A broker registers, and with broker epochs not before the controller has seen that it was gone."""
+        if self.broker_epoch:
+            s.require(~s.live.has(b))
+            for c in self.controllers:
+                unseen = every(implies(self.has_path(s, p), ~s.seen_live[c][p].has(b)) for p in self.all_partitions)
+                s.require(implies(self.acting(s, c) & self.is_controller(s, c), unseen))
+                s.channel[c][b] = []
+        s.live = s.live | {b}
 
     def stop(self, s: Any, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)

@@ -49,9 +49,10 @@ class Eligibility(Commands):
     )
     expand_guard = setting(
         "epoch-start",
-        choices=("high-watermark", "epoch-start", "fetched-in-epoch"),
+        choices=("high-watermark", "epoch-start", "fetched-in-epoch", "at-fetch"),
         meaning="when a replica may join the ISR: at the leader's high watermark; also at the start of the leader's "
-        "epoch (KAFKA-7128); and if it has fetched in that epoch (which tells only where follower_state is kept)",
+        "epoch (KAFKA-7128); and if it has fetched in that epoch (which tells only where follower_state is kept), or "
+        "only as the leader handles a fetch of it, as Kafka does",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------

@@ -55,6 +55,13 @@ class IsrCommands(Alterations):
         """KIP-903 leaves the ZooKeeper controller as it was."""
         return self.controller_kind == "kraft" and super().marks_bounces
 
+    def renew_session(self, s: Any, b: Any) -> None:
+        """With a metadata log a broker that was fenced is so no more, in the life that it has."""
+        if self.controller_kind == "kraft":
+            s.live = s.live | {b}
+            return
+        super().renew_session(s, b)
+
     # --- the controller writes ------------------------------------------------------------------------------------
 
     def write_altered(self, s: Any, c: Any, p: int, b: Any, isr: Any) -> tuple[Any, Any]:

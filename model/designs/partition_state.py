@@ -52,9 +52,10 @@ class PartitionState(DataPlane):
     )
     expand_guard = setting(
         "epoch-start",
-        choices=("literal", "high-watermark", "epoch-start"),
-        meaning="when a replica joins the ISR: the page's lag test, at the leader's high watermark, and also at the "
-        "start of the leader's epoch (KAFKA-7128)",
+        choices=("literal", "high-watermark", "epoch-start", "at-fetch"),
+        meaning="when a replica joins the ISR: by the page's lag test, at the leader's high watermark, also at the "
+        "start of the leader's epoch (KAFKA-7128), or by that and only as the leader handles a fetch of it, as Kafka "
+        "does; the others look at what the leader knows of it, at any moment",
     )
     shrink_guard = setting(
         "lagging",
@@ -66,7 +67,7 @@ class PartitionState(DataPlane):
 
     @property
     def needs_epoch_start(self) -> bool:
-        return bool(self.expand_guard == "epoch-start")
+        return bool(self.expand_guard in ("epoch-start", "at-fetch"))
 
     @property
     def replicas_at_start(self) -> tuple[Any, ...]:
@@ -185,7 +186,17 @@ class PartitionState(DataPlane):
         reaches = (end != UNKNOWN) & (end >= replica.high_watermark)
         if self.needs_epoch_start:
             reaches = reaches & (end >= replica.epoch_start)
+        if self.expand_guard == "at-fetch":
+            reaches = reaches & self.has_just_fetched(s, p, b, follower)
         return outside & reaches
+
+    def has_just_fetched(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        """Whether a leader may be at a fetch of a follower: its last one, or the same again.
+
+        The follower is there, still fetches from this leader, and has at most the record of the last answer more.
+        """
+        end, known = s.log[p][follower].length, s.known_end[p][b][follower]
+        return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
 
     def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
         """The leader has the ISR changed, in the way of the design."""
@@ -233,6 +244,13 @@ class PartitionState(DataPlane):
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
+    def begin_session(self, s: Any, b: Any) -> None:
+        s.live = s.live | {b}
+
+    def renew_session(self, s: Any, b: Any) -> None:
+        """A broker that has run on registers anew, as one that starts does."""
+        self.begin_session(s, b)
+
     def expire(self, s: Any, b: Any) -> None:
         s.live = s.live - {b}
 
@@ -267,7 +285,7 @@ class PartitionState(DataPlane):
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
-        s.live = s.live | {b}
+        self.renew_session(s, b)
 
     def told_register_again(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"
