@@ -27,6 +27,7 @@ from isrcheck.checker.results import Exit, Instance
 from isrcheck.model.language import UnknownName
 from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import Model
+from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.proofs import Proof, Statement
 from isrcheck.model.language.tracing import trace
 
@@ -205,7 +206,8 @@ class _Run:
         self.watch.look()
         seconds = min(x for x in (LOOK.seconds, self.watch.left) if x is not None)
         limits = replace(LOOK, seconds=seconds)
-        found = check(model, dict(small.model.settings), invariants=names, keep_going=True, limits=limits)
+        values = dict(small.model.settings)
+        found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
         # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
         false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
         states = f"{number(found.distinct)} states at {_shown(found.settings)}"

@@ -25,6 +25,7 @@ from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownN
 from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
+from isrcheck.model.language.together import clash, idle
 
 __all__ = [
     "BrokerId",
@@ -36,6 +37,7 @@ __all__ = [
     "asked",
     "becomes",
     "broker",
+    "clash",
     "constraint",
     "count",
     "enum",
@@ -43,6 +45,7 @@ __all__ = [
     "flag",
     "for_all",
     "goal",
+    "idle",
     "implies",
     "initial",
     "invariant",
