@@ -16,6 +16,7 @@ from isrcheck.checker.forecast import outlook
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.library import LoadedModel, blaming, fitting, load_model_class
 from isrcheck.checker.memory import free_memory
+from isrcheck.checker.profiles import begun, profile_of
 from isrcheck.checker.results import Result
 from isrcheck.checker.symmetry.interchangeable import told_apart
 from isrcheck.checker.traces.canonical import CanonicalPaths
@@ -35,6 +36,7 @@ def check(
     model: str | type[Model] | Model | LoadedModel,
     settings: dict[str, Any] | None = None,
     *,
+    profile: str | None = None,
     invariants: Sequence[str] | None = None,
     engine: str = "local",
     keep_going: bool = False,
@@ -53,7 +55,8 @@ def check(
     """Explores a model within its settings and says of each invariant whether it holds.
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
-    gave; `settings` go with all but an instance. Without a limit on memory, nine tenths of what is free is one.
+    gave; `settings` go with all but an instance, over those of a `profile`: without a name `plain` where the model has
+    it, and `bare` for the defaults of the settings. Without a limit on memory, nine tenths of what is free is one.
     Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
     `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of violations;
     `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine, None for
@@ -79,7 +82,7 @@ def check(
     limits = _limits(engine, limits, fail_on_vacuity)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
-    loaded, instance = resolved(model, settings or {})
+    loaded, instance, begins_with = resolved(model, settings or {}, profile)
     with blaming(loaded.origin):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         system = trace(instance, chosen)
@@ -100,8 +103,9 @@ def check(
                 question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
             found, paths, labels = _search(engine, interpreter, system, question)
             tell("counterexample")
-            judge = Judge(loaded.name, interpreter, system.absent, found, paths, labels)
+            judge = Judge(loaded.name, interpreter, system, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
+            result.profile = begins_with
     result.unasked = loaded.unasked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
@@ -149,20 +153,24 @@ def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> l
     return affordable(classes)
 
 
-def resolved(model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any]) -> tuple[LoadedModel, Model]:
-    if isinstance(model, str | LoadedModel):
-        loaded = load_model_class(model) if isinstance(model, str) else model
-        with blaming(loaded.origin):
-            return loaded, loaded.cls(**settings)
-    cls = model if isinstance(model, type) else type(model)
-    loaded = LoadedModel(cls, cls.name(), None, fitting(cls, None))
+def resolved(
+    model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
+) -> tuple[LoadedModel, Model, str | None]:
+    """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
     if isinstance(model, Model):
-        if settings:
+        given = [what for what, there in (("settings", settings), ("a profile", profile)) if there]
+        if given:
             raise UnknownName(
-                "settings go with a model's name or class, not with an instance; give them when making it"
+                f"{given[0]} go with a model's name or class, not with an instance; give them when making it"
             )
-        return loaded, model
-    return loaded, cls(**settings)
+        return LoadedModel(type(model), model.name(), None, fitting(type(model), None)), model, None
+    if isinstance(model, type):
+        loaded = LoadedModel(model, model.name(), None, fitting(model, None))
+    else:
+        loaded = load_model_class(model) if isinstance(model, str) else model
+    with blaming(loaded.origin):
+        name = profile_of(loaded, profile)
+        return loaded, begun(loaded, name, settings), name
 
 
 def _search(

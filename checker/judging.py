@@ -13,6 +13,8 @@ from isrcheck.checker.traces.held import last_held
 from isrcheck.checker.traces.narration import story
 from isrcheck.model.language import EvaluationError
 from isrcheck.model.language.concrete import explain, holds, initial_states
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.together import idle_settings
 from isrcheck.model.language.tracing import sentence_of
 
 DEADLOCK: Final = "No instance of any action is enabled."
@@ -22,19 +24,20 @@ DEADLOCK: Final = "No instance of any action is enabled."
 class Judge:
     """Makes verdicts and traces of what an engine found.
 
-    `absent` names the actions without an instance at the model's settings; `numbers` maps the engine's instances to
-    the interpreter's. The engine is asked for paths only, and each is replayed.
+    `system` is what it searched; `numbers` maps its instances to the interpreter's. The engine is asked for paths only,
+    and each is replayed.
     """
 
     name: str
     interpreter: Interpreter
-    absent: frozenset[str]
+    system: TransitionSystem
     found: Exploration
     paths: Paths
     numbers: list[int]
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
-        found, model = self.found, self.interpreter.model
+        found, model, absent = self.found, self.interpreter.model, self.system.absent
+        aimed_at = [name for name in self.interpreter.goals if name not in model.goals_switched_off]
         findings = {name: self._finding(name) for name in self.interpreter.invariants}
         stuck = self._deadlock() if deadlock else None
         generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
@@ -56,10 +59,13 @@ class Judge:
             left=sum(found.levels[len(found.generated) :]),
             findings=findings,
             bounds={name: name in found.bounds for name in self.interpreter.bounds if counted},
-            actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in self.absent],
-            actions_without_instance=sorted(self.absent),
+            actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in absent],
+            actions_without_instance=sorted(absent),
             goals=list(self.interpreter.goals),
-            goals_never_reached=[name for name in self.interpreter.goals if counted and name not in found.goals],
+            goals_never_reached=[name for name in aimed_at if counted and name not in found.goals],
+            goals_switched_off=model.goals_switched_off,
+            bounds_not_explored=[name for name in self.interpreter.bounds if name in self.system.unexplored],
+            idle=idle_settings(model),
             deadlock=stuck,
             evaluation=self._evaluation(),
             degrees=self._degrees(),

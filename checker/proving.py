@@ -10,6 +10,7 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.proofs.results import ProofResult
 from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.proofs import Proof
 
 
@@ -17,6 +18,7 @@ def prove(
     model: str | type[Model] | Model | LoadedModel,
     settings: dict[str, Any] | None = None,
     *,
+    profile: str = BARE,
     invariants: Sequence[str] | None = None,
     proof: str | type[Proof] | None = None,
     k: int | None = None,
@@ -26,7 +28,9 @@ def prove(
 ) -> ProofResult:
     """Proves invariants by induction: they hold in every reachable state, be it looked at or not.
 
-    Model, settings and invariants are as for `check`. `proof` has the lemmas: a name, a file (`my_proof.py`,
+    Model, settings and invariants are as for `check`; without a profile the settings are the bare defaults, at which
+    the proofs that ship were written, for induction looks at no state and a larger profile is no better a question.
+    `proof` has the lemmas: a name, a file (`my_proof.py`,
     `my_proof.py:Class`) or a class; without it and without `k` the proof that ships beside the model is tried, if it is
     about these invariants, else plain induction. `k` asks for k-induction without lemmas. `unbounded` takes every bound
     away; brokers stay as many as the settings say. `limits` are those of memory and time; `stage` is told what is being
@@ -38,7 +42,7 @@ def prove(
     >>> prove("kip-101", tiny, invariants=["leader-in-isr-or-none"], k=1).verdict
     'proved'
     """
-    loaded, instance = resolved(model, settings or {})
+    loaded, instance, _ = resolved(model, settings or {}, profile)
     values, tell = dict(instance.settings), stage or (lambda text: None)
     names = None if invariants is None else tuple(invariants)
     if k is not None and (proof is not None or unbounded):

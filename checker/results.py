@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
+NOT_EXPLORED: Final = "not explored"
+"""Said of a bound whose subject the settings switch off."""
 COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left", "states_per_second")
 """Fields of the JSON that are null where states are not enumerated."""
 
@@ -175,7 +177,10 @@ class Result:
 
     `left` counts the states that were found and not expanded; `generated` maps each action to its enabled instances,
     level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
-    `actions_without_instance` are switched off by the settings: that they never fired says nothing.
+    `profile` is what the settings began with, None for the bare defaults. `actions_without_instance` and
+    `goals_switched_off` are so by the settings: that they never fired or were reached says nothing.
+    `bounds_not_explored` name what is switched off, so that no state can hit them; `idle` the settings that were
+    changed and do nothing, each with what they need.
     `reason` says in words why a run is incomplete, and names the limit. `unrolled` is the number of levels that an
     engine has looked at which enumerates no states: it has no counts. Under symmetry all counts are of `orbits`,
     which says what they stand for.
@@ -198,6 +203,10 @@ class Result:
     goals_never_reached: list[str]
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
+    goals_switched_off: list[str] = field(default_factory=list)
+    bounds_not_explored: list[str] = field(default_factory=list)
+    idle: dict[str, str] = field(default_factory=dict)
+    profile: str | None = None
     deadlock: Finding | None = None
     evaluation: EvaluationFailure | None = None
     degrees: tuple[int, float, int] | None = None
@@ -212,6 +221,12 @@ class Result:
     """Invariants in the model's own file that nobody asked about."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
+
+    def bound(self, name: str) -> str:
+        """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""
+        if name in self.bounds_not_explored:
+            return NOT_EXPLORED
+        return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""
 
     @property
     def counted(self) -> bool:
@@ -243,7 +258,9 @@ class Result:
         data: dict[str, Any] = {
             "format": FORMAT,
             "model": self.model,
+            "profile": self.profile,
             "settings": self.settings,
+            "settings_without_effect": list(self.idle),
             "engine": self.engine,
             "workers": self.workers,
             "symmetry": self.orbits is not None,
@@ -259,10 +276,12 @@ class Result:
             "left": self.left,
             "actions": {name: {"generated": sum(n), "levels": n} for name, n in self.generated.items()},
             "bounds_hit": [name for name, hit in self.bounds.items() if hit],
+            "bounds_not_explored": self.bounds_not_explored,
             "vacuity": {
                 "actions_never_fired": self.actions_never_fired,
                 "actions_without_instance": self.actions_without_instance,
                 "goals_never_reached": self.goals_never_reached,
+                "goals_switched_off": self.goals_switched_off,
             },
             "invariants": {name: finding.to_json() for name, finding in self.findings.items()},
             "seconds": {name: round(s, 6) for name, s in self.seconds.items()},

@@ -37,6 +37,7 @@ def simulate(
     model: str | type[Model] | Model | LoadedModel,
     settings: dict[str, Any] | None = None,
     *,
+    profile: str | None = None,
     invariants: Sequence[str] | None = None,
     walks: int | None = None,
     depth: int = DEPTH,
@@ -49,9 +50,9 @@ def simulate(
 ) -> Result:
     """Walks at random through a model and says what was met: a violation with a short trace, or nothing so far.
 
-    Model, settings and invariants are as for `check`. There are `walks` walks, 10,000 unless `seconds` are given, of at
-    most `depth` states; the first step and every other are drawn with `seed`, or one that is drawn and reported. The
-    same seed gives the same result for any number of `workers`, unless time ends the walks.
+    Model, settings, profile and invariants are as for `check`. There are `walks` walks, 10,000 unless `seconds` are
+    given, of at most `depth` states; the first step and every other are drawn with `seed`, or one that is drawn and
+    reported. The same seed gives the same result for any number of `workers`, unless time ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -61,7 +62,7 @@ def simulate(
     _require_sensible(walks, depth, seed, workers)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
-    loaded, instance = resolved(model, settings or {})
+    loaded, instance, begins_with = resolved(model, settings or {}, profile)
     with blaming(loaded.origin):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         system = trace(instance, chosen)
@@ -82,8 +83,9 @@ def simulate(
         tell("counterexample")
         paths = _Shown(sampled, system)
         found, numbers = _answer(sampled, paths, asked), _numbers(interpreter, system)
-        judge = Judge(loaded.name, interpreter, system.absent, found, paths, numbers)
+        judge = Judge(loaded.name, interpreter, system, found, paths, numbers)
         result = judge.result("simulation", deadlock, False, Limits(seconds=seconds))
+        result.profile = begins_with
     result.reason = _reason(sampled, asked, seconds) if result.verdict == "incomplete" else result.reason
     result.extra = {"sampling": summary(sampled, asked) | {"shortened": paths.to_json()}}
     spent = time.perf_counter() - begin

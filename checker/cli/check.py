@@ -16,6 +16,7 @@ from isrcheck.checker.cli.options import (
     cluster_options,
     keeping_of,
     keeping_options,
+    profile_option,
     seconds_of,
     settings_of,
     settings_option,
@@ -24,6 +25,7 @@ from isrcheck.checker.cli.options import (
     storing_options,
 )
 from isrcheck.checker.cli.watching import watched
+from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
@@ -42,6 +44,7 @@ class Question:
     model: str | None
     scenario: str | None
     settings: dict[str, str]
+    profile: str | None
     invariants: tuple[str, ...]
     engine: str
     keep_going: bool
@@ -69,6 +72,7 @@ class Question:
     help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
 )
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option(
     "--engine", type=click.Choice(["local", "reference", "spark", "symbolic"]), default="local", show_default=True
@@ -141,6 +145,7 @@ def _require_one_question(question: Question) -> None:
         raise click.UsageError("Missing argument 'MODEL', or --scenario.")
     options = {
         "MODEL": question.model,
+        "--profile": question.profile,
         "--invariant": question.invariants,
         "--continue": question.keep_going,
         "--deadlock": question.deadlock,
@@ -182,13 +187,14 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     question.output.loaded = loaded
     settings = settings_of(loaded.cls, loaded.name, question.settings)
-    invariants = question.invariants or None
+    invariants, profile = question.invariants or None, question.profile
     if scenario is not None:
-        settings, invariants = {**scenario.settings, **settings}, scenario.invariants
+        settings, invariants, profile = {**scenario.settings, **settings}, scenario.invariants, BARE
+    from isrcheck.checker.checking import check, resolved
+
     with blaming(loaded.origin):
         loaded.chosen(invariants)
-        loaded.cls(**settings)
-    from isrcheck.checker.checking import check
+    resolved(loaded, settings, profile)
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.exploration import Limits
 
@@ -196,6 +202,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
         result = check(
             loaded,
             settings,
+            profile=profile,
             invariants=invariants,
             engine=question.engine,
             keep_going=question.keep_going if scenario is None else scenario.keep_going,

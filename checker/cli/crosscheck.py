@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.failures import Failure
-from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.options import profile_option, seconds_of, settings_of, settings_option, size_of
 from isrcheck.checker.cli.output import require_writable, write_json
 from isrcheck.checker.results import Exit
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command("crosscheck", short_help="Compares counts and verdicts with Spin and Rumur.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: those installed.")
 @click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 def command(
     model: str,
     settings: dict[str, str],
+    profile: str | None,
     invariants: tuple[str, ...],
     tools: tuple[str, ...],
     json: str | None,
@@ -42,8 +44,8 @@ def command(
     """
     require_writable(json)
     chosen = _tools(tools)
-    ours = _ours(model, settings, invariants)
-    found = _theirs(model, settings, invariants, chosen, max_seconds, max_memory)
+    ours = _ours(model, settings, profile, invariants)
+    found = _theirs(model, settings, profile, invariants, chosen, max_seconds, max_memory)
     _tell(ours, found)
     agree = all(_same(ours, each) for each in found)
     if json is not None:
@@ -64,13 +66,13 @@ def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
     return asked or there
 
 
-def _ours(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> Result:
+def _ours(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> Result:
     from isrcheck.checker.checking import check
     from isrcheck.checker.library import load_model_class
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)
-    result = check(loaded, values, invariants=invariants or None, keep_going=True)
+    result = check(loaded, values, profile=profile, invariants=invariants or None, keep_going=True)
     if result.exit_code not in (Exit.HOLDS, Exit.VIOLATED):
         raise Failure(f"the search here did not finish: {result.reason}", result.exit_code)
     return result
@@ -79,6 +81,7 @@ def _ours(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> 
 def _theirs(
     model: str,
     settings: dict[str, str],
+    profile: str | None,
     invariants: tuple[str, ...],
     tools: tuple[str, ...],
     seconds: float | None,
@@ -87,7 +90,7 @@ def _theirs(
     from isrcheck.checker.cli.export import traced
     from isrcheck.checker.exports.crosscheck import TOOLS, ToolFailed
 
-    system, found = traced(model, settings, invariants), []
+    system, found = traced(model, settings, profile, invariants), []
     for tool in tools:
         with tempfile.TemporaryDirectory(prefix="isrcheck-") as folder:
             try:
@@ -118,6 +121,7 @@ def _data(ours: Result, found: list[Found], agree: bool) -> dict[str, Any]:
     return {
         "format": 1,
         "model": ours.model,
+        "profile": ours.profile,
         "settings": ours.settings,
         "agree": agree,
         "isrcheck": {

@@ -82,7 +82,7 @@ def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) ->
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     order = [numbers[t.label] for t in system.transitions]
     paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
-    judge = Judge(origin.loaded.name, interpreter, system.absent, Exploration(), paths, order)
+    judge = Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)
     return judge.replayed(paths.to_state(leaves, length))
 
 

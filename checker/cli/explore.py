@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isrcheck.checker.cli.failures import Failure, os_words
-from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.options import model_at, profile_option, settings_option
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; any by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
-def command(model: str, settings: dict[str, str], port: int, no_browser: bool) -> None:
+def command(model: str, settings: dict[str, str], profile: str | None, port: int, no_browser: bool) -> None:
     """Serves a page on which MODEL (a name, my_model.py or my_model.py:Class) is walked step by step.
 
     Only this machine can reach the page, and only a browser that asks for its very address. Ctrl-C ends it.
     """
-    with _listening(_walking(model, settings), port) as server:
+    with _listening(_walking(model, settings, profile), port) as server:
         try:
             click.echo(f"{model} is at {server.url} until Ctrl-C")
             if not no_browser:
@@ -37,13 +38,13 @@ def command(model: str, settings: dict[str, str], port: int, no_browser: bool) -
             click.echo()
 
 
-def _walking(spec: str, texts: dict[str, str]) -> Walking:
+def _walking(spec: str, texts: dict[str, str], profile: str | None) -> Walking:
     from isrcheck.checker.explorer.walking import Walking
     from isrcheck.checker.library import blaming, load_model_class
 
     loaded = load_model_class(spec)
     with blaming(loaded.origin):
-        return Walking(loaded, loaded.cls(**settings_of(loaded.cls, loaded.name, texts)))
+        return Walking(loaded, model_at(loaded, texts, profile))
 
 
 def _listening(walking: Walking, port: int) -> Server:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.options import model_at, profile_option, settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
 
 if TYPE_CHECKING:
@@ -19,16 +19,24 @@ LANGUAGES: Final = ("promela", "murphi", "tla")
 @click.command("export", short_help="Writes a model for Spin, Rumur or TLC.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export just these; may be repeated.")
 @click.option("--to", "language", type=click.Choice(LANGUAGES), required=True, help="Spin, Rumur (CMurphi), or TLC.")
 @click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
-def command(model: str, settings: dict[str, str], invariants: tuple[str, ...], language: str, output: str) -> None:
+def command(
+    model: str,
+    settings: dict[str, str],
+    profile: str | None,
+    invariants: tuple[str, ...],
+    language: str,
+    output: str,
+) -> None:
     """Writes MODEL at the given settings, as it is explored: one block for each transition, under its action.
 
     With --to tla, FILE.cfg (or what FILE is called without .tla) goes with FILE.
     """
     require_writable(output)
-    system = traced(model, settings, invariants)
+    system = traced(model, settings, profile, invariants)
     if language == "promela":
         from isrcheck.checker.exports.promela import promela
 
@@ -51,12 +59,11 @@ def _write_tla(output: str, system: TransitionSystem) -> None:
         write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
 
 
-def traced(model: str, settings: dict[str, str], invariants: tuple[str, ...]) -> TransitionSystem:
-    """A model as data; by name or file, with the settings of a command line."""
+def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
+    """A model as data; by name or file, with the profile and settings of a command line."""
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.tracing import trace
 
     loaded = load_model_class(model)
-    values = settings_of(loaded.cls, loaded.name, settings)
     with blaming(loaded.origin):
-        return trace(loaded.cls(**values), loaded.chosen(invariants or None))
+        return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))

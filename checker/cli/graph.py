@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from isrcheck.checker.cli.failures import Failure
-from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.options import model_at, profile_option, settings_of, settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
 from isrcheck.checker.results import Exit
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.engines.interpreter import Interpreter
     from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.results import Trace
+    from isrcheck.model.language import Model
 
 LIMIT: Final = 1000
 
@@ -23,6 +24,7 @@ LIMIT: Final = 1000
 @click.command("graph", short_help="Writes the state graph, or the part around a trace.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Mark where just these are false.")
 @click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
 @click.option("--around", metavar="FILE", help="Only the states of a trace (JSON of check, or ITF), and those near it.")
@@ -34,6 +36,7 @@ LIMIT: Final = 1000
 def command(
     model: str,
     settings: dict[str, str],
+    profile: str | None,
     invariants: tuple[str, ...],
     form: str,
     around: str | None,
@@ -48,6 +51,8 @@ def command(
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
+    if profile is not None and around is not None:
+        raise click.UsageError("--around has the settings of its trace; take --profile away")
     require_writable(output)
     from isrcheck.checker.graphs import formats
     from isrcheck.checker.graphs.states import TooLarge, state_graph
@@ -58,7 +63,7 @@ def command(
     try:
         with blaming(loaded.origin):
             if around is None:
-                interpreter = _interpreter(loaded, settings_of(loaded.cls, loaded.name, settings), invariants)
+                interpreter = _interpreter(loaded, model_at(loaded, settings, profile), invariants)
                 graph = state_graph(interpreter, max_states)
             else:
                 interpreter, trace = _recorded(loaded, around, settings, invariants)
@@ -69,10 +74,10 @@ def command(
     write_text(output, formats.dot(graph) if form == "dot" else formats.graphml(graph))
 
 
-def _interpreter(loaded: LoadedModel, settings: dict[str, Any], invariants: tuple[str, ...]) -> Interpreter:
+def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...]) -> Interpreter:
     from isrcheck.checker.engines.interpreter import Interpreter
 
-    return Interpreter(loaded.cls(**settings), loaded.chosen(invariants or None))
+    return Interpreter(model, loaded.chosen(invariants or None))
 
 
 def _recorded(
@@ -91,7 +96,8 @@ def _recorded(
         for name in recorded:
             if name not in declared:
                 raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
-        interpreter = _interpreter(loaded, {**recorded, **settings_of(loaded.cls, loaded.name, texts)}, invariants)
+        values = {**recorded, **settings_of(loaded.cls, loaded.name, texts)}
+        interpreter = _interpreter(loaded, loaded.cls(**values), invariants)
         outcome = replay(interpreter, decoded(interpreter, trace_file.recordings[0]))
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None

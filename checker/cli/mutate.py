@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.options import model_at, profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.model.language.errors import UnknownName
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 def command(
     model: str,
     settings: dict[str, str],
+    profile: str | None,
     invariants: tuple[str, ...],
     actions: tuple[str, ...],
     show: int | None,
@@ -50,14 +52,16 @@ def command(
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.checker.mutation.mutants import chosen_actions
     from isrcheck.checker.mutation.running import Question, mutation
+    from isrcheck.checker.profiles import profile_of
+    from isrcheck.model.language.profiles import BARE
 
     loaded = load_model_class(model)
-    values = settings_of(loaded.cls, loaded.name, settings)
     with blaming(loaded.origin):
         loaded.chosen(invariants or None)
-        chosen_actions(loaded.cls(**values), actions)
+        instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
+        chosen_actions(instance, actions)
     limits = Limits(max_states, max_seconds, max_memory)
-    question = Question(model, values, invariants or None, actions, limits, workers)
+    question = Question(model, dict(instance.settings), invariants or None, actions, name, limits, workers)
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)

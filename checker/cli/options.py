@@ -16,6 +16,7 @@ from isrcheck.model.language.model import Model
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.exploration import Keeping, Storing
+    from isrcheck.checker.library import LoadedModel
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -72,6 +73,12 @@ settings_option = click.option(
     help="A setting of the model.",
 )
 
+
+profile_option = click.option(
+    "--profile",
+    metavar="NAME",
+    help="What -s changes: plain (where the model has it), bare, or another that isrcheck models lists.",
+)
 
 shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
 
@@ -199,3 +206,10 @@ def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str,
         if setting not in declared:
             raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")
     return {setting: declared[setting].parsed(text) for setting, text in texts.items()}
+
+
+def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
+    """The model at the settings of a command line, over those of its profile."""
+    from isrcheck.checker.profiles import begun, profile_of
+
+    return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.failures import Failure, failure_of
-from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.options import model_at, profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.attempts import Attempt
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove just these; may be repeated.")
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
 @click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
 def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
     """Proves invariants of MODEL: they hold at the start, and every step keeps them.
+
+    Without --profile the settings are the bare defaults, at which the proofs that ship were written.
 
     Without --proof and --k the proof that ships beside the model is tried, if it is about these invariants; else plain
     induction. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
@@ -57,6 +61,7 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
 def _prove(
     model: str,
     settings: dict[str, str],
+    profile: str | None,
     invariants: tuple[str, ...],
     k: int | None,
     proof: str | None,
@@ -76,7 +81,8 @@ def _prove(
     from isrcheck.checker.proving import chosen_proof
 
     loaded = load_model_class(model)
-    values = settings_of(loaded.cls, loaded.name, settings)
+    with blaming(loaded.origin):
+        values = model_at(loaded, settings, profile or BARE).settings
     limits = Limits(None, max_seconds, max_memory)
     _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
                                  "--mutants": mutants, "--certificate": certificate})  # fmt: skip

@@ -8,7 +8,7 @@ import click
 
 from isrcheck.checker.cli.delivery import Output, deliver
 from isrcheck.checker.cli.failures import failure_of
-from isrcheck.checker.cli.options import seconds_of, settings_of, settings_option
+from isrcheck.checker.cli.options import profile_option, seconds_of, settings_of, settings_option
 
 if TYPE_CHECKING:
     from isrcheck.checker.reports.layout import Ink
@@ -20,6 +20,7 @@ DEPTH: Final = 100
 @click.command("simulate", short_help="Walks at random through a model that is too large to explore.")
 @click.argument("model")
 @settings_option
+@profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option(
     "--walks", type=click.IntRange(min=1), metavar="N", help="How many walks; 10,000, unless --seconds is given."
@@ -56,6 +57,7 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
 
 
 def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Result:
+    from isrcheck.checker.checking import resolved
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.checker.simulating import simulate
@@ -65,7 +67,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     asked["invariants"] = asked["invariants"] or None
     with blaming(loaded.origin):
         loaded.chosen(asked["invariants"])
-        loaded.cls(**settings)
+    resolved(loaded, settings, asked["profile"])
     with Watcher(quiet=quiet) as watcher:
         return simulate(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
 

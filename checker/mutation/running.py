@@ -20,6 +20,7 @@ from isrcheck.checker.reports.source import repository_path
 from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import FORMAT, Exit, Finding, Result, Trace
 from isrcheck.checker.scenarios.pool import in_order
+from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import trace
 
 Outcome = Literal["killed", "survived", "equivalent", "evaluation error", "not finished"]
@@ -37,6 +38,7 @@ class Question:
     settings: dict[str, Any]
     invariants: tuple[str, ...] | None
     actions: tuple[str, ...] = ()
+    profile: str = BARE
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
 
@@ -107,7 +109,7 @@ class Mutation:
             "format": FORMAT,
             "exit_code": self.exit_code,
             "reason": self.reason,
-            **{name: own[name] for name in ("model", "settings", "distinct", "depth", "verdict")},
+            **{name: own[name] for name in ("model", "profile", "settings", "distinct", "depth", "verdict")},
             "invariants": sorted(self.own.findings),
             "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
             "not_weaker": self.not_weaker,
@@ -222,7 +224,14 @@ def _ended(asked: Asked) -> Verdict:
 
 
 def _checked(question: Question, loaded: LoadedModel) -> Result:
-    return check(loaded, question.settings, invariants=question.invariants, limits=question.limits, workers=1)
+    return check(
+        loaded,
+        question.settings,
+        profile=question.profile,
+        invariants=question.invariants,
+        limits=question.limits,
+        workers=1,
+    )
 
 
 @lru_cache(maxsize=4)

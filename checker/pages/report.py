@@ -11,7 +11,7 @@ from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import told_traces
 from isrcheck.checker.pages.page import page
 from isrcheck.checker.reports.layout import number, plural, seconds, size
-from isrcheck.checker.reports.text import finding_text, uncovered, vacuity, verdict_line
+from isrcheck.checker.reports.text import finding_text, note_on, uncovered, vacuity, verdict_line
 from isrcheck.checker.results import Result
 from isrcheck.model.language.system import shown
 from isrcheck.model.language.tracing import sentence_of
@@ -37,6 +37,7 @@ def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
         "verdict": result.verdict,
         "line": line,
         "sentence": sentence_of(loaded.cls),
+        "profile": result.profile,
         "uncovered": uncovered(result),
         "invariants": _invariants(result),
         "settings": [_setting(result, loaded, name, value) for name, value in result.settings.items()],
@@ -55,7 +56,7 @@ def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict
         "name": name,
         "value": shown(value),
         "meaning": declared.meaning,
-        "bound": "" if hit is None else "hit" if hit else "not hit",
+        "bound": note_on(result, name, result.bound(name).removeprefix("bound ")),
         "prominent": hit is True or value != declared.default,
     }
 

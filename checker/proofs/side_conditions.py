@@ -15,6 +15,7 @@ from isrcheck.checker.proofs.history import differences
 from isrcheck.checker.proofs.tie import Tie
 from isrcheck.checker.reports.layout import number
 from isrcheck.model.language.model import Setting
+from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
@@ -76,7 +77,8 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     watch.look()
     seconds = min(x for x in (LOOK.seconds, watch.left) if x is not None)
     limits = replace(LOOK, seconds=seconds)
-    found = check(model, dict(small.model.settings), invariants=tuple(small.stated), keep_going=True, limits=limits)
+    values, names = dict(small.model.settings), tuple(small.stated)
+    found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
     # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
     false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
-from isrcheck.checker.reports.text import counterexamples
+from isrcheck.checker.reports.text import counterexamples, note_on, settings_heading
 from isrcheck.checker.reports.text import verdict_line as line_of_a_search
-from isrcheck.checker.results import Finding, Result
+from isrcheck.checker.results import NOT_EXPLORED, Finding, Result
+from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN) -> str:
@@ -58,15 +59,15 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def _settings(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:
-    rows = [
-        (name, str(value).lower() if isinstance(value, bool) else str(value), _bound(sampling, name))
-        for name, value in result.settings.items()
-    ]
-    return [ink("head", "Settings"), *columns(rows)] if rows else []
+    notes = {name: note_on(result, name, _bound(result, sampling, name)) for name in result.settings}
+    rows = [(name, said(value), notes[name]) for name, value in result.settings.items()]
+    return [ink("head", settings_heading(result)), *columns(rows)] if rows else []
 
 
-def _bound(sampling: dict[str, Any], name: str) -> str:
+def _bound(result: Result, sampling: dict[str, Any], name: str) -> str:
     walks = sampling["bounds"].get(name)
+    if name in result.bounds_not_explored:
+        return NOT_EXPLORED
     return "" if walks is None else f"bound met in {plural(walks, 'walk')}" if walks else "bound not met"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
 from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.checker.results import Exit, Finding, Result
+from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
@@ -137,12 +138,18 @@ def _forecast(result: Result) -> list[str]:
 def _settings(result: Result, ink: Ink) -> list[str]:
     if not result.settings:
         return []
-    words = {True: "bound hit", False: "bound not hit"}
-    rows = [
-        (name, str(value).lower() if isinstance(value, bool) else str(value), words.get(result.bounds.get(name), ""))  # type: ignore[arg-type]
-        for name, value in result.settings.items()
-    ]
-    return [ink("head", "Settings"), *columns(rows)]
+    rows = [(name, said(value), note_on(result, name, result.bound(name))) for name, value in result.settings.items()]
+    return [ink("head", settings_heading(result)), *columns(rows)]
+
+
+def settings_heading(result: Result) -> str:
+    """What the settings began with."""
+    return "Settings" if result.profile is None else f"Settings (profile {result.profile})"
+
+
+def note_on(result: Result, name: str, bound: str) -> str:
+    """What is to be said of a setting: that it does nothing, or what became of it as a bound."""
+    return f"does nothing: {result.idle[name]}" if name in result.idle else bound
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:
@@ -214,7 +221,7 @@ def vacuity(result: Result) -> list[str]:
     lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
     lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
     fired = "every action fired" + (", every goal was reached" if result.goals else "")
-    absent = result.actions_without_instance
+    absent = [*result.actions_without_instance, *(f"goal {name}" for name in result.goals_switched_off)]
     off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
     return [*(lines or [fired]), *off]
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.results import FORMAT, Finding, Result
 from isrcheck.checker.scenarios.scenario import DEADLOCK, Scenario
+from isrcheck.model.language.profiles import BARE
 
 COUNTS: Final = "expected.json"
 TEXT: Final = "trace.txt"
@@ -46,6 +47,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
         result = check(
             specification,
             scenario.settings,
+            profile=BARE,
             invariants=scenario.invariants,
             keep_going=scenario.keep_going,
             deadlock=scenario.deadlock,
@@ -92,9 +94,14 @@ def summary(result: Result) -> dict[str, Any]:
         "bounds_hit": [name for name, hit in result.bounds.items() if hit],
         "vacuity": {
             "actions_never_fired": result.actions_never_fired,
-            "goals_never_reached": result.goals_never_reached,
+            "goals_never_reached": _unreached(result),
         },
     }
+
+
+def _unreached(result: Result) -> list[str]:
+    """The goals that no state reached, be they switched off or not: what was recorded before there was a difference."""
+    return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -24,11 +24,13 @@ def answer(cell: dict[str, Any]) -> dict[str, Any]:
     from isrcheck.checker.cli.failures import failure_of
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.results import Exit
+    from isrcheck.model.language.profiles import BARE
 
     try:
         result = check(
             cell["model"],
             _settings(cell["model"], cell["settings"]),
+            profile=BARE,
             invariants=cell["invariants"],
             deadlock=cell["deadlock"],
             keep_going=cell["keep_going"],

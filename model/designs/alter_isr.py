@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import design_profiles, going_together
 from isrcheck.model.designs.eligible_leaders import EligibleLeaders
 from isrcheck.model.language import goal, some
 
@@ -30,6 +31,7 @@ class AlterIsr(EligibleLeaders):
         "quorum-is-superset-of-isr",
         "single-committed-leader-per-epoch",
     )
+    profiles = design_profiles.ALTER_ISR
 
     startup = EligibleLeaders.startup.with_default("controller")
 
@@ -60,6 +62,8 @@ class AlterIsr(EligibleLeaders):
     consumers = False
     follower_reads = False
     past_high_watermark = "empty"
+
+    together = going_together.ALTER_ISR
 
     @property
     def no_leader_isr(self) -> str:
@@ -112,12 +116,12 @@ class AlterIsr(EligibleLeaders):
         """A controller answers INVALID_ISR_VERSION, later called INVALID_UPDATE_VERSION."""
         return self.is_answered(s, "invalid-isr-version")
 
-    @goal
+    @goal(where=lambda m: m.topic_changes or m.reassignments)
     def invalid_request_is_answered(self, s: Any) -> Any:
         """A controller answers INVALID_REQUEST."""
         return self.is_answered(s, "invalid-request")
 
-    @goal
+    @goal(where=lambda m: m.reassignments and m.controller_kind == "kraft")
     def new_leader_elected_is_answered(self, s: Any) -> Any:
         """A controller answers NEW_LEADER_ELECTED."""
         return self.is_answered(s, "new-leader-elected")
@@ -132,7 +136,7 @@ class AlterIsr(EligibleLeaders):
         """A controller answers STALE_BROKER_EPOCH."""
         return self.is_answered(s, "stale-broker-epoch")
 
-    @goal
+    @goal(where=lambda m: m.topic_changes)
     def unknown_topic_or_partition_is_answered(self, s: Any) -> Any:
         """A controller answers UNKNOWN_TOPIC_OR_PARTITION."""
         return self.is_answered(s, "unknown-topic-or-partition")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs import epoch_cache, going_together, sentences
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.reassignment import Reassignment
@@ -34,6 +34,8 @@ class Commands(Reassignment):
         choices=("zookeeper", "controller"),
         meaning="whether a broker that starts takes its role from ZooKeeper or waits for the controller's command",
     )
+
+    together = going_together.CONTROLLER
 
     # --- which commands a broker follows ----------------------------------------------------------------------------
 

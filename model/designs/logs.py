@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs import epoch_cache, going_together, sentences
 from isrcheck.model.designs.producers import Producers
 from isrcheck.model.language import (
-    UnknownName,
     action,
     asked,
     becomes,
@@ -105,6 +104,8 @@ class Logs(Producers):
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 
+    together = going_together.LOGS
+
     # --- variables --------------------------------------------------------------------------------------------------
 
     @property
@@ -118,11 +119,6 @@ class Logs(Producers):
     @property
     def has_epoch_cache(self) -> bool:
         return bool(self.truncation != "high-watermark")
-
-    def check_settings(self) -> None:
-        super().check_settings()
-        if self.min_isr > self.replicas:
-            raise UnknownName(f"min_isr is {self.min_isr} with {self.replicas} replicas; use at most as many")
 
     def variables(self) -> dict[str, Any]:
         """Logs and replicas by partition and broker; features that are off have no variables."""

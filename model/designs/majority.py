@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import design_profiles, going_together
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.majority_elections import ElectionsByMajority
 from isrcheck.model.language import (
@@ -43,6 +44,7 @@ class MajorityVote(ElectionsByMajority):
         "committed-records-are-stable",
         "single-committed-leader-per-epoch",
     )
+    profiles = design_profiles.MAJORITY
 
     partitions = 1
     truncation = "high-watermark"  # of the ISR's designs; here a follower goes back until its log fits
@@ -71,6 +73,8 @@ class MajorityVote(ElectionsByMajority):
     first_record = setting(
         True, meaning="a new leader with earlier records first writes an empty one, with which those can be committed"
     )
+
+    together = going_together.MAJORITY
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import going_together, sentences
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.language import (
@@ -37,7 +37,7 @@ class PartitionState(DataPlane):
 
     max_version = setting(
         4,
-        at_least=0,
+        at_least=1,
         at_most=15,
         meaning="greatest zkVersion of the LeaderAndISR path",
         bound=lambda m, s: some(s.state[p].version == m.max_version for p in m.all_partitions),
@@ -62,6 +62,8 @@ class PartitionState(DataPlane):
         choices=("lagging", "any"),
         meaning="whom a leader takes out of the ISR: who is behind its log end, or anybody that may have been slow",
     )
+
+    together = going_together.PARTITION_STATE
 
     # --- variables --------------------------------------------------------------------------------------------------
 

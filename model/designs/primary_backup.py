@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import design_profiles
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
@@ -22,6 +23,7 @@ class PrimaryBackup(PartitionState):
     """One decision about each partition, which brokers learn of one by one."""
 
     invariants = ("no-committed-loss", "acknowledged-is-not-lost-everywhere", "service-goes-on")
+    profiles = design_profiles.PRIMARY_BACKUP
 
     controller_failover = False
     reassigns = False

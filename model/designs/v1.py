@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from isrcheck.model.designs import design_profiles, going_together
 from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
@@ -36,6 +37,7 @@ class ZookeeperListeners(WatchedReplicas):
     """Leader election by an ephemeral node, and leaders that write the ISR."""
 
     invariants = ("no-split-brain", "no-committed-loss", "committed-records-are-stable")
+    profiles = design_profiles.V1
 
     watches: ClassVar = (
         Watch("/brokers/ids", "cluster", "brokers"),
@@ -71,6 +73,8 @@ class ZookeeperListeners(WatchedReplicas):
     skip_same_leader = setting(
         False, meaning="a follower that is told of its own leader goes on, and does not truncate again"
     )
+
+    together = going_together.REASSIGNED
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from isrcheck.model.designs import design_profiles, going_together
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.v2_topics import AdministeredTopics
@@ -32,6 +33,7 @@ class LeaderCoordination(AdministeredTopics):
     """Leaders that decide by themselves."""
 
     invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
+    profiles = design_profiles.V2
 
     watches: ClassVar = (
         Watch("/brokers/topics/[topic]/[partition]/leader", "partition", "replicas"),
@@ -43,6 +45,8 @@ class LeaderCoordination(AdministeredTopics):
     """A state change: put into the queue, told, read, and taken out of the queue."""
 
     load_balancing = setting(False, meaning="a leader gives the lead back to broker 0, if that is in its ISR")
+
+    together = going_together.V2
 
     @property
     def gives_up(self) -> bool:

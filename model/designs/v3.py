@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import design_profiles, going_together, sentences
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.watches import Watch
@@ -28,6 +28,7 @@ class ControllerDesign(Commands):
     """Leaders that write the ISR to ZooKeeper, at the version that they know."""
 
     invariants = ("isr-sane", "no-committed-loss", "single-committed-leader-per-epoch")
+    profiles = design_profiles.V3
 
     watches: ClassVar = (
         Watch("/controller", "cluster", "brokers"),
@@ -52,6 +53,8 @@ class ControllerDesign(Commands):
         meaning="conditional writes that succeed although the leader is told otherwise (KAFKA-1382)",
     )
     read_back = setting(True, meaning="a leader whose write seems to have failed looks whether it did (KAFKA-1382)")
+
+    together = going_together.V3
 
     def variables(self) -> dict[str, Any]:
         found = super().variables()

@@ -26,6 +26,7 @@ from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownN
 from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
+from isrcheck.model.language.together import clash, idle
 
 __all__ = [
     "BrokerId",
@@ -38,6 +39,7 @@ __all__ = [
     "becomes",
     "below",
     "broker",
+    "clash",
     "constraint",
     "count",
     "enum",
@@ -45,6 +47,7 @@ __all__ = [
     "flag",
     "for_all",
     "goal",
+    "idle",
     "implies",
     "initial",
     "invariant",

@@ -32,6 +32,8 @@ from isrcheck.model.language.errors import (
     modellers_frame,
     nearest,
 )
+from isrcheck.model.language.profiles import Declared, check_profiles
+from isrcheck.model.language.together import Together, refuse_clashes
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 RESERVED = frozenset({"require", "enabled"})
@@ -194,9 +196,23 @@ def needs(*variables: str, setting: str | None = None) -> Callable[[Method], Met
     return mark
 
 
-def goal(method: Method) -> Method:
-    """Marks a function `(model, s)` as a goal: some state where it holds should be reachable."""
+@overload
+def goal(method: Method) -> Method: ...
+@overload
+def goal(*, where: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
+def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> Any:
+    """Marks a function `(model, s)` as a goal: some state where it holds should be reachable.
+
+    `where` says at which settings: elsewhere the goal is switched off, and that it is never reached says nothing.
+    """
+    if method is None:
+        return lambda of: _aimed_at(_predicate("goal")(of), where)
     return _predicate("goal")(method)
+
+
+def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
+    method.__where__ = where  # type: ignore[attr-defined]
+    return method
 
 
 def constraint(method: Method) -> Method:
@@ -241,12 +257,15 @@ class Model:
     """A protocol: variables, initial states, actions, and what should be said of its states.
 
     A subclass declares settings, gives `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
-    `@invariant`. `invariants` names those checked by default, in kebab-case. A subclass without a module of its own
+    `@invariant`. `invariants` names those checked by default, in kebab-case. `profiles` has named settings that
+    questions begin with, `together` says which settings do not go together. A subclass without a module of its own
     name, made to be built upon, sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
     invariants: ClassVar[tuple[str, ...]] = ()
+    profiles: ClassVar[Declared] = {}
+    together: ClassVar[Together] = ()
     settings: dict[str, Any]
 
     def __init_subclass__(cls) -> None:
@@ -261,6 +280,7 @@ class Model:
         for name in _members(cls):
             if name.startswith(TOLD):
                 _check_told(cls, name)
+        check_profiles(cls)
 
     def __init__(self, **values: Any) -> None:
         declared = self.declared_settings()
@@ -268,6 +288,7 @@ class Model:
             if name not in declared:
                 raise UnknownName(f"model {self.name()} has no setting {name!r}; {nearest(name, declared)}")
         self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
+        refuse_clashes(self)
         self.check_settings()
         self._domains = {name: resolved(d, self.broker_count) for name, d in self._declared_variables().items()}
         for name in self._domains:
@@ -335,6 +356,12 @@ class Model:
         """Methods marked as invariant, goal or constraint by their name in kebab-case, in alphabetical order."""
         marked = [n for n in _members(cls) if getattr(getattr(cls, n), "__predicate__", None) == kind]
         return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
+
+    @property
+    def goals_switched_off(self) -> list[str]:
+        """The goals that are none at these settings."""
+        goals = {name: getattr(method, "__where__", None) for name, method in self.predicates("goal").items()}
+        return [name for name, where in goals.items() if where is not None and not where(self)]
 
     @cached_property
     def positions(self) -> dict[str, int]:

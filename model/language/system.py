@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from isrcheck.model.language.domains import Domain, Value
-from isrcheck.model.language.expressions import Expression, Leaf, render
+from isrcheck.model.language.expressions import FALSE, Expression, Leaf, render
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,11 @@ class TransitionSystem:
     goals: tuple[Predicate, ...]
     bounds: tuple[Predicate, ...]
     absent: frozenset[str] = frozenset()
+
+    @cached_property
+    def unexplored(self) -> frozenset[str]:
+        """The settings whose bound no state can hit: what they bound is switched off."""
+        return frozenset(bound.name for bound in self.bounds if bound.holds is FALSE)
 
     @cached_property
     def actors(self) -> tuple[str, ...]:

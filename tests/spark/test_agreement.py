@@ -80,7 +80,7 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(source: str, question
 
     def judged(found: Exploration, levels: Any) -> dict[str, Any]:
         paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
-        judge = Judge("test", interpreter, system.absent, found, paths, labels)
+        judge = Judge("test", interpreter, system, found, paths, labels)
         return essence(judge.result("any", deadlock, False, LIMITS))
 
     wanted = judged(*search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None))

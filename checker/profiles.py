@@ -1,0 +1,42 @@
+"""What a question about a model begins with: one of its profiles, or the defaults of its settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.profiles import BARE, PLAIN, profiles_of
+from isrcheck.model.language.together import said
+
+
+def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
+    """The name of the profile that is meant, None for the bare defaults: without a name `plain` where there is one.
+
+    Raises `UnknownName` for a name that the model does not have.
+    """
+    known = profiles_of(loaded.cls)
+    if wanted == BARE or (wanted is None and PLAIN not in known):
+        return None
+    name = PLAIN if wanted is None else wanted
+    if name not in known:
+        raise UnknownName(f"model {loaded.name} has no profile {name!r}; {nearest(name, [*known, BARE])}")
+    return name
+
+
+def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) -> Model:
+    """The model at a profile's settings, those that are given over them."""
+    taken = {} if profile is None else profiles_of(loaded.cls)[profile].settings
+    try:
+        return loaded.cls(**{**taken, **settings})
+    except UnknownName as error:
+        raise _explained(error, profile, {n: v for n, v in taken.items() if n not in settings}) from None
+
+
+def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
+    """The error, with what of it the profile says and not the user."""
+    named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
+    if not named:
+        return error
+    return UnknownName(f"{error} ({', '.join(named)} by profile {profile}; set it too, or take --profile {BARE})")

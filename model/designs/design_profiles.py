@@ -1,0 +1,159 @@
+"""The profiles of the designs: what is asked where nothing is said, and what else is worth asking.
+
+`plain` has failures on, at least three replicas where that ends in seconds, and nothing that never happens;
+`as-written` is the page and nothing of later fixes; `with-fixes` has every later fix; `worst-case` is the largest that
+ends in about a minute on two cores. `isrcheck models NAME` says how large each is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Profiles = dict[str, tuple[dict[str, Any], str]]
+
+_THREE: Final = {"replicas": 3, "log_size": 1, "crashes": 1, "expiries": 1, "max_leader_epoch": 1}
+_ONE_EACH: Final = {"crashes": 1, "expiries": 1, "max_records": 2}
+"""Two replicas, logs of two records, a crash and an expired session."""
+
+_V3_FIXED: Final = {"truncation": "on-fetch", "command_check": "controller-epoch", "min_isr": 2}
+_V3_PAGE: Final = {
+    "truncation": "high-watermark",
+    "unclean": True,
+    "command_check": "role",
+    "expand_guard": "literal",
+    "broker_epoch": False,
+}
+V3: Final[Profiles] = {
+    "plain": (
+        {**_THREE, **_V3_FIXED, "max_version": 2, "checkpoint": "at-stop"},
+        "three replicas, min.insync.replicas 2, a crash, an expired session and a new leader, with the fixes up to "
+        "KAFKA-10554: holds, as Kafka on ZooKeeper promises of brokers that keep what they wrote",
+    ),
+    "as-written": (
+        {**_V3_PAGE, **_ONE_EACH},
+        "the page alone: violated, as scenario v3-as-written tells, by an unclean election",
+    ),
+    "with-fixes": (
+        {**_V3_FIXED, **_ONE_EACH, "replicas": 2, "min_isr": 1},
+        "every later fix, two replicas and longer logs: holds",
+    ),
+    "worst-case": (
+        {**_THREE, **_V3_FIXED, "max_leader_epoch": 2, "max_version": 3},
+        "the fixes, two new leaders, and high watermarks that reach the disk at any moment or never: holds",
+    ),
+}
+
+_V2_FIXED: Final = {
+    "isr_write": "conditional",
+    "new_epoch": "owner",
+    "truncation": "kip-279",
+    "lagging_replica": "follows",
+    "leader_node_deletion": "own",
+}
+V2: Final[Profiles] = {
+    "plain": (
+        {**_THREE, "max_version": 2, "checkpoint": "at-stop"},
+        "three replicas, a crash and an expired session, the page's unconditional writes: violated, since a leader "
+        "that missed its expiry writes the ISR over its successor's, as in v2-zombie-overwrites-the-isr",
+    ),
+    "as-written": (
+        {**_ONE_EACH, "max_leader_epoch": 3, "max_version": 6, "expiries": 2},
+        "the page alone, two replicas, a crash and two expiries: violated, as scenario v2-as-written tells",
+    ),
+    "with-fixes": (
+        {**_THREE, **_V2_FIXED, "checkpoint": "at-stop"},
+        "writes at a version, an epoch raised by the owner of the leader node, truncation by KIP-279: holds",
+    ),
+    "worst-case": (
+        {**_THREE, **_V2_FIXED, "max_leader_epoch": 2},
+        "the fixes, two new leaders, and high watermarks that reach the disk at any moment or never: holds",
+    ),
+}
+
+_V1_FIXED: Final = {"election": "multi", "isr_write": "conditional", "skip_same_leader": True}
+V1: Final[Profiles] = {
+    "plain": (
+        {**_ONE_EACH, "max_leader_epoch": 1, "max_version": 2, "max_records": 1},
+        "two replicas (three are too many for seconds), a crash and an expired session, as the page has it: violated, "
+        "since a leader that missed its expiry goes on, as in v1-zombie-shrinks-the-isr-first",
+    ),
+    "as-written": (
+        {**_ONE_EACH, "max_leader_epoch": 2},
+        "the page alone, with longer logs: violated in the same way, and split brain besides",
+    ),
+    "with-fixes": (
+        {**_THREE, **_V1_FIXED, "max_version": 2, "checkpoint": "at-stop"},
+        "election in one step and conditional writes, three replicas: violated all the same, by truncation to the "
+        "high watermark (KIP-101), of which V1 has no other",
+    ),
+    "worst-case": (
+        {**_V1_FIXED, "replicas": 3, "log_size": 2, "max_records": 2, "expiries": 1},
+        "the fixes, three replicas, longer logs and a single expiry, which lose nothing: holds",
+    ),
+}
+
+_KRAFT: Final = {"controller_kind": "kraft", "elr": True, "min_isr": 2}
+ALTER_ISR: Final[Profiles] = {
+    "plain": (
+        {**_THREE, "replicas": 2, "controller_kind": "kraft", "controller_failover": True, "max_version": 3,
+         "checkpoint": "at-stop"},
+        "KRaft, two replicas (three with a failover are too many for seconds), a crash, a fencing and a failover of "
+        "the controller: holds",
+    ),
+    "as-written": (
+        {"crashes": 1, "expiries": 1, "log_size": 1, "controller_failover": True, "preferred_election": True,
+         "answer": "before-write", "failover_raises_version": False, "eligible_check": False, "member_epochs": False,
+         "sender_epoch_check": False},
+        "the text of KIP-497 alone, on ZooKeeper: violated, as scenario alter-isr-as-written tells, by a request of a "
+        "leader's former life",
+    ),
+    "with-fixes": (
+        {**_THREE, **_KRAFT, "replicas": 2, "controller_failover": True, "max_leader_epoch": 2,
+         "checkpoint": "at-stop"},
+        "KRaft with eligible leader replicas (KIP-966) and min.insync.replicas 2: holds",
+    ),
+    "worst-case": (
+        {**_THREE, **_KRAFT, "max_version": 2, "checkpoint": "at-stop"},
+        "the same with three replicas and a controller that stays: holds",
+    ),
+}  # fmt: skip
+
+MAJORITY: Final[Profiles] = {
+    "plain": (
+        {"replicas": 3, "crashes": 1},
+        "three replicas, a crash, a needless election, and votes for logs that are up to date: holds, as Raft proves",
+    ),
+    "as-written": (
+        {"replicas": 3, "crashes": 1, "first_record": False, "commit_only_own_epoch": False},
+        "what KafkaController says of a majority and no more: copies count whatever their epoch, which this size "
+        "does not punish: holds",
+    ),
+    "with-fixes": (
+        {"replicas": 3, "crashes": 1, "max_records": 2, "log_size": 3},
+        "Raft's rules and longer logs: holds",
+    ),
+    "worst-case": (
+        {"replicas": 3, "crashes": 2, "timeouts": 2, "max_records": 2, "log_size": 3},
+        "Raft's rules, two crashes and two needless elections: holds",
+    ),
+}
+
+_FAIL_FOR_GOOD: Final = {"replicas": 3, "crashes": 2, "max_records": 2}
+PRIMARY_BACKUP: Final[Profiles] = {
+    "plain": (
+        _FAIL_FOR_GOOD,
+        "three replicas of which two fail for good, and every live one keeps up: holds, f+1 replicas bear f failures",
+    ),
+    "as-written": (
+        {**_FAIL_FOR_GOOD, "truncation": "high-watermark"},
+        "with the page's own truncation: violated, as in primary-backup-truncates-to-high-watermark",
+    ),
+    "with-fixes": (
+        {**_FAIL_FOR_GOOD, "log_size": 3, "max_records": 3, "max_leader_epoch": 3, "max_version": 6},
+        "truncation where logs diverge, longer logs: holds",
+    ),
+    "worst-case": (
+        {"replicas": 5, "crashes": 3, "log_size": 1, "max_leader_epoch": 3, "max_version": 6},
+        "five replicas of which three fail: holds",
+    ),
+}

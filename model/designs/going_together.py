@@ -1,0 +1,150 @@
+"""Which settings of the designs do not go together, and which do nothing without another.
+
+Each tuple is the `together` of the class whose settings it is about. What a setting needs is read in its actions: a
+test traces every design with and without each value and compares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from isrcheck.model.language import clash, idle
+from isrcheck.model.language.together import Together
+
+
+def _has_epochs_of_its_own(m: Any) -> bool:
+    return bool(m.truncation in ("kip-101", "kip-279", "kip-320"))
+
+
+LOGS: Final[Together] = (
+    clash(
+        "min_isr",
+        "replicas",
+        where=lambda m: m.min_isr > m.replicas,
+        why="an ISR has at most all replicas; take a smaller min_isr or more replicas",
+    ),
+    idle("follower_reads", "past_high_watermark", unless=lambda m: m.consumers, words="it needs consumers=true"),
+)
+PARTITION_STATE: Final[Together] = (
+    clash(
+        "isr_at_start",
+        "replicas",
+        where=lambda m: m.isr_at_start > m.replicas,
+        why="the first ISR has at most all replicas; 0 is all of them",
+    ),
+    idle(
+        "fence_fetch",
+        "fence_truncation",
+        unless=lambda m: m.truncation in ("kip-320", "on-fetch"),
+        words="it needs truncation=kip-320",
+    ),
+    idle("assign_on_leader", unless=lambda m: m.has_epoch_cache, words="it needs truncation by epochs"),
+    idle(
+        "refuse_undefined_epoch",
+        "truncation_reply",
+        unless=_has_epochs_of_its_own,
+        words="it needs truncation=kip-101, kip-279 or kip-320",
+    ),
+    idle(
+        "truncate_before_high_watermark",
+        unless=lambda m: m.truncation == "on-fetch",
+        words="it needs truncation=on-fetch",
+    ),
+    idle(
+        "checkpoint",
+        "checkpoint_all",
+        unless=lambda m: m.has_crashes,
+        words="it needs crashes or lossy_crashes",
+    ),
+)
+REASSIGNED: Final[Together] = (
+    clash(
+        "assigned_at_start",
+        "replicas",
+        where=lambda m: m.assigned_at_start > m.replicas,
+        why="there are not so many brokers to assign; 0 is all of them",
+    ),
+    clash(
+        "reassignments",
+        "replicas",
+        where=lambda m: m.reassignments and m.replicas == 1,
+        why="a partition on the only broker has nowhere to move",
+    ),
+)
+CONTROLLER: Final[Together] = (
+    idle(
+        "max_controller_epoch",
+        "controller_epoch_guard",
+        "init_flag",
+        unless=lambda m: m.controller_failover,
+        words="it needs controller_failover=true",
+    ),
+    idle("topic_id", "init_isr", unless=lambda m: m.topic_changes, words="it needs topic_changes"),
+    *REASSIGNED,
+    idle(
+        "cancellations",
+        "target_isr_check",
+        "target_leader_check",
+        "stop_replica_check",
+        "reassignment_rounds",
+        unless=lambda m: m.reassignments,
+        words="it needs reassignments",
+    ),
+    idle("startup", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
+)
+V3: Final[Together] = (idle("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies"),)
+V2: Final[Together] = (
+    *REASSIGNED,
+    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
+    idle(
+        "queue_size",
+        "full_queue",
+        "close_check",
+        "start_check",
+        "lifecycle",
+        unless=lambda m: m.has_queues,
+        words="it needs reassignments, assigned_at_start or topic_changes",
+    ),
+    idle(
+        "replica_check",
+        "resumed_reassignment",
+        "reassigned_isr",
+        "reassignment_writes",
+        unless=lambda m: m.reassignments,
+        words="it needs reassignments",
+    ),
+    idle("deletion_check", unless=lambda m: m.topic_changes, words="it needs topic_changes"),
+)
+ALTER_ISR: Final[Together] = (
+    idle("pending_isr", unless=lambda m: m.requests_in_flight > 1, words="it needs requests_in_flight=2"),
+    idle("requests_in_order", unless=lambda m: m.late_requests, words="it needs late_requests"),
+    idle("controllers_in_order", unless=lambda m: m.controller_failover, words="it needs controller_failover=true"),
+    idle(
+        "failover_raises_version",
+        unless=lambda m: m.names_holder,
+        words="it needs controller_failover=true and answer=before-write",
+    ),
+    idle(
+        "idempotent_check",
+        unless=lambda m: m.controller_kind == "zookeeper" and m.answer == "after-write",
+        words="it needs controller_kind=zookeeper and answer=after-write",
+    ),
+    idle(
+        "member_epochs",
+        unless=lambda m: m.has_crashes,
+        words="it needs crashes, lossy_crashes or shutdowns",
+    ),
+    idle(
+        "epoch_bump_on_shrink",
+        unless=lambda m: m.controller_kind == "kraft",
+        words="it needs controller_kind=kraft",
+    ),
+    idle("last_known_leader", unless=lambda m: m.elr, words="it needs elr=true"),
+    idle(
+        "last_known_leader_must_live",
+        unless=lambda m: m.keeps_last_leader,
+        words="it needs elr=true and last_known_leader=true",
+    ),
+    idle("high_watermark_min_isr", unless=lambda m: m.min_isr > 1, words="it needs min_isr above 1"),
+)
+MAJORITY: Final[Together] = (idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes"),)

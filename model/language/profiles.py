@@ -1,0 +1,67 @@
+"""Profiles: named settings that a question about a model begins with, each with a sentence that says what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from isrcheck.model.language.errors import ModelError, UnknownName, nearest
+
+if TYPE_CHECKING:
+    from isrcheck.model.language.model import Model
+
+PLAIN: Final = "plain"
+"""What a question begins with that names no profile."""
+BARE: Final = "bare"
+"""The settings' own defaults; every model has it, and none declares it."""
+
+Declared = Mapping[str, tuple[Mapping[str, Any], str]]
+"""Name -> (settings, one line that says what is asked), as a class body has it."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Settings that go together, and in one line what is asked with them."""
+
+    settings: dict[str, Any]
+    sentence: str
+
+
+def profiles_of(cls: type[Model]) -> dict[str, Profile]:
+    """A model's profiles by name, those of the class it is built upon first.
+
+    What a class says anew of a setting (a fixed value, another default) is nearer than an inherited profile, which
+    then says nothing of that setting.
+    """
+    found: dict[str, Profile] = {}
+    for owner in reversed(cls.__mro__):
+        for name, (settings, sentence) in owner.__dict__.get("profiles", {}).items():
+            same = {s: value for s, value in settings.items() if getattr(cls, s) is getattr(owner, s)}
+            found[name] = Profile(same, sentence)
+    return found
+
+
+def check_profiles(cls: type[Model]) -> None:
+    """Raises `ModelError` where a profile of the class's own body says what its settings cannot be."""
+    declared = cls.declared_settings()
+    for name, profile in cls.__dict__.get("profiles", {}).items():
+        where = f"{cls.__name__}.profiles: {name}"
+        if name == BARE:
+            raise ModelError(f"{where} is what the settings are by default; choose another name")
+        if not _is_profile(profile):
+            raise ModelError(f"{where} is not a profile; write ({{setting: value, ...}}, 'a sentence in one line')")
+        for setting, value in profile[0].items():
+            if setting not in declared:
+                raise ModelError(f"{where}: there is no setting {setting!r}; {nearest(setting, declared)}")
+            try:
+                declared[setting].checked(value)
+            except UnknownName as error:
+                raise ModelError(f"{where}: {error}") from None
+
+
+def _is_profile(given: Any) -> bool:
+    match given:
+        case (Mapping(), str(sentence)):
+            return bool(sentence.strip()) and "\n" not in sentence
+    return False

@@ -1,0 +1,84 @@
+"""Which settings do not go together, and which do nothing without another: declared in a model's body as `together`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from isrcheck.model.language.errors import UnknownName
+
+if TYPE_CHECKING:
+    from isrcheck.model.language.model import Model
+
+Condition = Callable[[Any], Any]
+"""Of a model at its settings."""
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Settings that make no sense together `where` something is so; `why`, and what to write instead."""
+
+    settings: tuple[str, ...]
+    where: Condition
+    why: str
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Settings that do nothing `unless` something is so; `words` says what."""
+
+    settings: tuple[str, ...]
+    unless: Condition
+    words: str
+
+
+Together = tuple[Clash | Idle, ...]
+"""What a class body has as `together`."""
+
+
+def clash(*settings: str, where: Condition, why: str) -> Clash:
+    """Declares settings that are refused together."""
+    return Clash(settings, where, why)
+
+
+def idle(*settings: str, unless: Condition, words: str) -> Idle:
+    """Declares settings of which a report says that they do nothing."""
+    return Idle(settings, unless, words)
+
+
+def refuse_clashes(model: Model) -> None:
+    """Raises `UnknownName`, with names and values, for settings of a model that do not go together."""
+    for found in _declared(model, Clash):
+        if found.where(model):
+            values = " and ".join(f"{name}={said(getattr(model, name))}" for name in found.settings)
+            raise UnknownName(f"{values} do not go together: {found.why}")
+
+
+def idle_settings(model: Model) -> dict[str, str]:
+    """The settings that are not as by default and do nothing all the same, each with what they need."""
+    declared = model.declared_settings()
+    changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
+    found = {
+        name: one.words
+        for one in _declared(model, Idle)
+        for name in one.settings
+        if name in changed and not one.unless(model)
+    }
+    return {name: found[name] for name in declared if name in found}
+
+
+def said(value: Any) -> str:
+    """A value as the command line writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Kind = TypeVar("Kind", Clash, Idle)
+
+
+def _declared(model: Model, kind: type[Kind]) -> Iterator[Kind]:
+    """Declarations of a kind, those of the most general class first."""
+    for base in reversed(type(model).__mro__):
+        for one in base.__dict__.get("together", ()):
+            if isinstance(one, kind):
+                yield one
