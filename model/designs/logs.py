@@ -4,7 +4,8 @@ A *broker* is up or not. As a *replica* of a partition it has a durable log and,
 watermark; its *role*, the leader and epoch it knows, its copy of the ISR and its high watermark are volatile. Offsets
 count from 0; a log end offset and a high watermark are exclusive ends.
 
-*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step.
+*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step. docs/ghosts.md says
+of each what is recorded, when and by whom.
 
 Left out: record batches, quotas, log segments and retention; time (whatever may time out may do so at any moment).
 """

@@ -121,10 +121,11 @@ class Producers(Model):
         if self.remembers_producers:
             return (s.waiting[i].at == b) & (s.waiting[i].end <= end)
         replica, log = s.replica[p][b], s.log[p][b]
-        return some(
+        passed = some(
             (start <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
             for o in range(self.log_size)
         )
+        return passed & ~s.acknowledged_by_one[i] if self.acks_one else passed
 
     def stop_waiting(self, s: Any, i: int, condition: Any) -> None:
         s.waiting[i].at = when(condition, none, s.waiting[i].at)
