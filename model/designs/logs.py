@@ -4,7 +4,8 @@ A *broker* is up or not. As a *replica* of a partition it has a durable log and,
 watermark; its *role*, the leader and epoch it knows, its copy of the ISR and its high watermark are volatile. Offsets
 count from 0; a log end offset and a high watermark are exclusive ends.
 
-*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step.
+*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step. docs/ghosts.md says
+of each what is recorded, when and by whom.
 
 Left out: record batches, quotas, log segments and retention; time (whatever may time out may do so at any moment).
 """
@@ -75,6 +76,20 @@ class Logs(Producers):
     )
     min_isr = setting(1, at_least=1, at_most=5, meaning="min.insync.replicas: an ISR that is smaller takes no writes")
     acks_one = setting(False, meaning="producers may also ask for acks=1")
+    acknowledgement = setting(
+        "own-epoch",
+        choices=("own-epoch", "until-deposed", "until-answered"),
+        meaning="whom a leader tells of success as its high watermark passes a record: the producers of its own epoch; "
+        "those that wait at it, until it follows or stops; or until it stops (KAFKA-1148)",
+    )
+    retries = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="a producer without an answer sends its record so many times more, before it sends the next one",
+        bound=lambda m, s: s.retries == m.retries if m.retries else False,
+    )
+    idempotence = setting(False, meaning="a leader does not append once more what its log has (KIP-98)")
     consumers = setting(False, meaning="consumers read up to the high watermark")
     follower_reads = setting(False, meaning="consumers may also read from followers (KIP-392)")
     past_high_watermark = setting(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import Model, UnknownName, broker, none, number, optional, per, record, setting, some, when
+from isrcheck.model.language import Model, UnknownName, broker, none, number, optional, per, record, some, when
 
 
 class Producers(Model):
@@ -24,27 +24,15 @@ class Producers(Model):
     abstract = True
 
     # What logs bring along.
+    acknowledgement: Any
+    retries: Any
+    idempotence: Any
     partitions: Any
     log_size: Any
     max_records: Any
     acks_one: Any
     any_end: Any
     may_acknowledge: Any
-
-    acknowledgement = setting(
-        "own-epoch",
-        choices=("own-epoch", "until-deposed", "until-answered"),
-        meaning="whom a leader tells of success as its high watermark passes a record: the producers of its own epoch; "
-        "those that wait at it, until it follows or stops; or until it stops (KAFKA-1148)",
-    )
-    retries = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="a producer without an answer sends its record so many times more, before it sends the next one",
-        bound=lambda m, s: s.retries == m.retries if m.retries else False,
-    )
-    idempotence = setting(False, meaning="a leader does not append once more what its log has (KIP-98)")
 
     @property
     def remembers_producers(self) -> bool:
@@ -121,10 +109,11 @@ class Producers(Model):
         if self.remembers_producers:
             return (s.waiting[i].at == b) & (s.waiting[i].end <= end)
         replica, log = s.replica[p][b], s.log[p][b]
-        return some(
+        passed = some(
             (start <= o) & (end > o) & (log.at(o).id == i) & (log.at(o).epoch == replica.epoch)
             for o in range(self.log_size)
         )
+        return passed & ~s.acknowledged_by_one[i] if self.acks_one else passed
 
     def stop_waiting(self, s: Any, i: int, condition: Any) -> None:
         s.waiting[i].at = when(condition, none, s.waiting[i].at)

@@ -320,6 +320,18 @@ def test_a_leader_that_missed_an_epoch_counts_what_its_follower_has_truncated(
     assert story.holds() == {"isr-has-what-is-committed": not commits}
 
 
+@pytest.mark.parametrize(("acknowledgement", "is_told"), [("own-epoch", False), ("until-deposed", True)])
+def test_its_producer_waits_since_before_that_epoch_and_is_told(acknowledgement: str, is_told: bool) -> None:
+    # One copy is left where min.insync.replicas asks for two. By the present epoch alone nobody was told anything.
+    settings = {"replicas": 3, "preferred_election": True, "expiries": 2, "max_leader_epoch": 3, "channel_size": 3}
+    guard = {"expand_guard": "fetched-in-epoch", "controller_kind": "kraft", "follower_state": "kept", "min_isr": 2}
+    asked = ("acknowledged-has-enough-copies",)
+    story = Story(MODEL, asked, **settings, **guard, acknowledgement=acknowledgement)
+    story.tell(COALESCED + "commit(p=0, b=1)")
+    assert story.value("acknowledged") == [is_told]
+    assert story.holds() == {"acknowledged-has-enough-copies": not is_told}
+
+
 def test_the_zookeeper_controller_compares_no_broker_epochs_of_members() -> None:
     # KIP-903: the loss "exists in both ZK mode and KRaft mode"; it is fixed in KRaft alone.
     story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, member_epochs=True)

@@ -54,6 +54,14 @@ def test_a_crash_cuts_off_who_waits(acknowledgement: str) -> None:
     assert told(text, **settings, acknowledgement=acknowledgement) == [False]
 
 
+@pytest.mark.parametrize("acknowledgement", ["own-epoch", "until-deposed"])
+def test_who_asked_for_one_copy_is_not_told_of_more(acknowledgement: str) -> None:
+    settings = {"isr_at_start": 1, "acks_one": True, "acknowledgement": acknowledgement}
+    story = Story(V3, (), **settings)
+    story.tell("produce-acks-one(p=0, b=0)\ncommit(p=0, b=0)")
+    assert (story.value("acknowledged"), story.value("acknowledged_by_one")) == ([False], [True])
+
+
 DELETION = {"isr_at_start": 1, "topic_changes": 1, "truncation": "kip-320"}
 
 
