@@ -32,8 +32,8 @@ from isrcheck.checker.proofs.unbounded.shapes import (
 )
 from isrcheck.checker.proofs.unbounded.values import Place, UnboundedNumber, as_flag, flat, ofFlag, placed
 from isrcheck.model.language.domains import Domain, Number, resolved
-from isrcheck.model.language.errors import ModelError, caller, mistake, nearest
-from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter, line_of
+from isrcheck.model.language.errors import ModelError, caller, line_of, mistake, nearest
+from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter
 
 
 @dataclass(frozen=True)
