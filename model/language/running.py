@@ -22,7 +22,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from isrcheck.model.language.brokers import NoBroker
-from isrcheck.model.language.errors import ModelError, OfTheState, mistake, mistake_in, running
+from isrcheck.model.language.errors import ModelError, OfTheState, mistake, mistake_in, modellers_frame, running
 
 SHIPPED: Final = "isrcheck."
 """How the names of modules begin that ship."""
@@ -212,6 +212,8 @@ def _rewrite(function: FunctionType) -> None:
     """Gives a function code that asks, unless its code is no longer what its file says."""
     file, old = function.__code__.co_filename, function.__code__
     text = "".join(linecache.getlines(file, function.__globals__))
+    if not text and any(_compares_by_is(code) for code in _codes(old)):
+        raise mistake_in(function, "`is` in a function whose source cannot be read", "keep the model in a file")
     try:
         plain, asking = _compiled(text, file)
     except SyntaxError:
@@ -221,6 +223,10 @@ def _rewrite(function: FunctionType) -> None:
             function.__globals__.update(ASKED)
             function.__code__ = other
             return
+
+
+def _compares_by_is(code: CodeType) -> bool:
+    return any(x.opname == "IS_OP" or x.opname.endswith(("IF_NONE", "IF_NOT_NONE")) for x in dis.get_instructions(code))
 
 
 def _is_the_same(a: CodeType, b: CodeType) -> bool:
@@ -343,9 +349,9 @@ def _run(value: Any) -> Any:
 
 def _used(value: Any) -> Any:
     if isinstance(value, OfTheState):
-        raise mistake(
-            f"a value of the state is computed and not used{value._shown()}", "assign it, require it, or take it away"
-        )
+        who = modellers_frame().f_code.co_name
+        what = f"{who} computes a value of the state and does not use it{value._shown()}"
+        raise mistake(what, "return it, assign it, or require it")
     if inspect.isroutine(value):
         raise mistake(f"the method {value.__name__} is named and not called", "call it")
     return _run(value)

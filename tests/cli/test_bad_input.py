@@ -90,7 +90,8 @@ def test_a_mistake_in_an_action_is_named_with_its_line(tmp_path: Path, mistake: 
 BESIDE = {
     "an invariant that gives nothing back": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        s.x == 1\n",
-        "mine.py:21: a value of the state is computed and not used: x == 1; assign it, require it, or take it away",
+        "mine.py:21: good computes a value of the state and does not use it: x == 1; "
+        "return it, assign it, or require it",
     ),
     "an invariant without return": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        x = s.x == 1\n",

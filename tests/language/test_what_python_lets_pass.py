@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 
@@ -11,12 +12,12 @@ from isrcheck import check
 from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.model.language import ModelError, running
 from isrcheck.model.language.tracing import trace
-from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
+from tests.language.mistakes import FILE, line_of, made, said_by_running, said_by_tracing, text_of
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
 DECIDES = "a condition on the state decides a branch"
-UNUSED = "a value of the state is computed and not used"
-TAKE = "assign it, require it, or take it away"
+UNUSED = "act computes a value of the state and does not use it"
+TAKE = "return it, assign it, or require it"
 VARIABLE = "keep it in a variable of the state"
 TYPED = "the Python type of a value of the state"
 DOMAIN = "its domain says what it can be"
@@ -232,6 +233,18 @@ def test_what_a_method_calls_is_refused_at_its_own_line(where: str) -> None:
     assert said_by_running(text) == f"{place}`is` on the state; write .is_none, or == none"
 
 
+@pytest.mark.parametrize("body", ["s.on = s.preferred is None", "s.n = 1 if s.preferred is None else 2"])
+def test_what_has_no_source_is_refused_where_it_compares_by_is(body: str) -> None:
+    text = text_of(body)
+    cls = made(text)
+    del linecache.cache[FILE]
+    with pytest.raises(ModelError) as caught:
+        trace(cls())
+    assert str(caught.value) == (
+        f"mistake.py:{first_line(text)}: `is` in a function whose source cannot be read; keep the model in a file"
+    )
+
+
 def test_what_a_model_is_built_upon_is_refused_at_its_own_line() -> None:
     base = text_of("s.on = s.preferred is none")
     act = "    @action(b=broker, k=number(0, 3), actor='x')\n    def act(self, s, b, k):\n        'It acts.'\n"
@@ -245,7 +258,7 @@ def test_what_a_model_is_built_upon_is_refused_at_its_own_line() -> None:
 # --- predicates -----------------------------------------------------------------------------------------------------
 
 ANSWERS = {
-    "s.on | ~s.on": "a value of the state is computed and not used",
+    "s.on | ~s.on": "true computes a value of the state and does not use it",
     "return s.preferred is None": "`is` on the state",
     "pass": "invariant true gives nothing back; return a condition",
     "return s.n": "invariant true gives back what is no condition: {n|0} is not a condition; compare it with something",
