@@ -134,12 +134,14 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
     for name in obligations.lemmas:
         tell(f"without {name}")
         without = frozenset({name})
-        if all(_follows(obligations, each, watch, without) for each in obligations.all):
+        if all(follows(obligations, each, watch, without) for each in obligations.all):
             found.append(name)
     return found
 
 
-def _follows(obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str]) -> bool:
+def follows(
+    obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
+) -> bool:
     """Whether all goals follow; which do not is not asked."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)

@@ -52,6 +52,14 @@ ACTION = """
 {effects}
 """
 
+CHOSEN = ACTION.format(
+    name="{name}",
+    declared=", {name}=lambda m: number(0, m.top)",
+    taken=", {name}",
+    guard="True",
+    effects="        s.n = {name}",
+)
+
 LEMMA = """
     @{kind}({declared})
     def lemma_{number}(self, s{taken}):
@@ -152,22 +160,39 @@ class Author:
         """An action that is bad once there is room enough, and sometimes once more is so."""
         self.parameter = None
         found = "one_past_last(s.n, lambda i: i >= 0)"
-        where = self.pick(["s.n >= {}", "s.n == self.top - {}", "s.log.length > {}", found + " > {}"])
+        nested = "one_past_last(s.n, lambda i: one_past_last(s.n, lambda j: j < i) == i)"
+        at_the_bound = "s.n >= self.top, s.n >= {}"
+        where = self.pick(
+            [
+                "s.n >= {}",
+                at_the_bound,
+                at_the_bound,
+                "s.n == self.top - {}",
+                "s.log.length > {}",
+                found + " > {}",
+                nested + " >= {}",
+            ]
+        )
         guard = where.format(self.pick([3, 3, 4]))
         return ACTION.format(name=self.pick(NAMES), declared="", taken="", guard=guard, effects="        s.bad = True")
 
     def source(self) -> str:
         self.parameter = None
-        names = [f"{n}_{i}" if i else n for i, n in enumerate(self.pick(NAMES) for _ in range(self.pick([1, 2])))]
+        names = [f"{n}_{i}" for i, n in enumerate(self.pick(NAMES) for _ in range(self.pick([0, 1, 1, 2])))]
         actions = [
             ACTION.format(name="climb", declared="", taken="", guard="s.n < self.top", effects="        s.n += 1"),
             *(self.action(name) for name in names),
-            *([self.planted().replace("def ", "def planted_")] if self.chance(2) else []),
         ]
         self.parameter = None
-        invariant = self.pick(
-            ["~s.bad", "s.n <= self.top", f"s.n < {self.pick([4, 5])}", self.condition(), self.condition()]
-        )
+        kinds = ["~s.bad", "s.n <= self.top", f"s.n < {self.pick([4, 5])}", self.condition(), self.condition()]
+        invariant = self.pick(kinds)
+        match self.pick(["as it is", "planted", "chosen"]):
+            case "planted":
+                actions.append(self.planted())
+                invariant = "~s.bad"
+            case "chosen":
+                actions[0] = CHOSEN.format(name=self.pick(NAMES))
+                invariant = "for_all(lambda i: s.n != i + 1, where=lambda i: i >= 2, i=below(self.top))"
         lemmas = "".join(self.lemma(i) for i in range(self.pick([0, 0, 1, 2])))
         return MODEL.format(actions="".join(actions), invariant=invariant, lemmas=lemmas)
 

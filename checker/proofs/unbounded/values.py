@@ -54,6 +54,9 @@ class Scalar(OfTheState):
 
     __hash__ = OfTheState.__hash__
 
+    def __bool__(self) -> NoReturn:
+        raise mistake(f"a condition on the state, or on a bound, decides a branch: {self!r}", BRANCH)
+
     def __repr__(self) -> str:
         return ", ".join(str(t) for t in self.terms)
 
@@ -98,9 +101,6 @@ class UnboundedFlag(Scalar):
     def truth(self) -> Term:
         """It means something and is true."""
         return both(self.defined, self.term)
-
-    def __bool__(self) -> NoReturn:
-        raise mistake(f"a condition on the state, or on a bound, decides a branch: {self!r}", BRANCH)
 
     def choose(self, yes: Any, no: Any) -> Any:
         """`yes` where the flag holds, else `no`."""
