@@ -99,7 +99,9 @@ def test_another_profile_is_named_and_an_unknown_one_refused() -> None:
     )
     with pytest.raises(UnknownName, match=words):
         check("v3", profile="plan")
-    with pytest.raises(UnknownName, match="a profile go with a model's name or class, not with an instance"):
+    with pytest.raises(
+        UnknownName, match="profile plain goes with a model's name or class; an instance has its settings"
+    ):
         check(V3(), profile="plain")
     with pytest.raises(UnknownName, match="model kip-101 has no profile 'plain'; known: bare"):
         check("kip-101", profile="plain")
