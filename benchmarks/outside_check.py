@@ -66,7 +66,9 @@ def compared(name: str, settings: Settings) -> int:
     given = [x for pair in settings.items() for x in ("-s", "=".join(pair))]
     done = CliRunner().invoke(main, ["crosscheck", name, "--profile", "bare", *given, "--max-seconds", "600"])
     if done.exit_code == 150 and "too large for Promela" in done.output:
-        done = CliRunner().invoke(main, ["crosscheck", name, "--profile", "bare", *given, "--with", "rumur", "--max-seconds", "600"])
+        done = CliRunner().invoke(
+            main, ["crosscheck", name, "--profile", "bare", *given, "--with", "rumur", "--max-seconds", "600"]
+        )
     print(f"{name} {' '.join(given[1::2])}\n{done.output}", flush=True)
     return done.exit_code
 
