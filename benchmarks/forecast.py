@@ -57,7 +57,7 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 
 
 def levels_of(model: str, settings: dict[str, Any]) -> list[int]:
-    return check(model, settings, invariants=[], keep_going=True).levels
+    return check(model, settings, profile="bare", invariants=[], keep_going=True).levels
 
 
 def judged(levels: list[int], known: int) -> tuple[str, float | None]:

@@ -116,7 +116,18 @@ def isrcheck(workers: int, *options: str) -> Tool:
     def prepare(case: Case, folder: Path, limit: float, expected: int) -> Search:
         settings = [x for name, value in case.settings.items() for x in ("-s", f"{name}={value}")]
         asked = [x for name in case.invariants for x in ("--invariant", name)]
-        command = [sys.executable, "-m", "isrcheck", "check", case.model, *settings, *asked, "--continue"]
+        command = [
+            sys.executable,
+            "-m",
+            "isrcheck",
+            "check",
+            case.model,
+            "--profile",
+            "bare",
+            *settings,
+            *asked,
+            "--continue",
+        ]
         command += ["--quiet", *options]
         written = folder / "report.json"
 

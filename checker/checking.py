@@ -22,6 +22,7 @@ from isrcheck.checker.symmetry.interchangeable import told_apart
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 
@@ -158,11 +159,7 @@ def resolved(
 ) -> tuple[LoadedModel, Model, str | None]:
     """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
     if isinstance(model, Model):
-        given = [what for what, there in (("settings", settings), ("a profile", profile)) if there]
-        if given:
-            raise UnknownName(
-                f"{given[0]} go with a model's name or class, not with an instance; give them when making it"
-            )
+        _require_nothing_over(settings, profile)
         return LoadedModel(type(model), model.name(), None, fitting(type(model), None)), model, None
     if isinstance(model, type):
         loaded = LoadedModel(model, model.name(), None, fitting(model, None))
@@ -171,6 +168,14 @@ def resolved(
     with blaming(loaded.origin):
         name = profile_of(loaded, profile)
         return loaded, begun(loaded, name, settings), name
+
+
+def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
+    """`UnknownName` for what an instance has settled already."""
+    if settings:
+        raise UnknownName("settings go with a model's name or class, not with an instance; give them when making it")
+    if profile not in (None, BARE):
+        raise UnknownName(f"profile {profile} goes with a model's name or class; an instance has its settings")
 
 
 def _search(

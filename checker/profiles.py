@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from typing import Any
 
 from isrcheck.checker.library import LoadedModel
@@ -23,6 +25,17 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
     if name not in known:
         raise UnknownName(f"model {loaded.name} has no profile {name!r}; {nearest(name, [*known, BARE])}")
     return name
+
+
+def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
+    """What a check of a shipped model at a profile finds, as recorded: verdict, states, depth, lengths of traces.
+
+    Empty for a model that does not ship, though it may be built upon one that does.
+    """
+    if loaded.origin is not None:
+        return {}
+    recorded = json.loads(files(__package__).joinpath("profiles.json").read_text(encoding="utf-8"))
+    return dict(recorded.get(loaded.name, {}).get(profile, {}))
 
 
 def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) -> Model:

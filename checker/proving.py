@@ -29,8 +29,7 @@ def prove(
     """Proves invariants by induction: they hold in every reachable state, be it looked at or not.
 
     Model, settings and invariants are as for `check`; without a profile the settings are the bare defaults, at which
-    the proofs that ship were written, for induction looks at no state and a larger profile is no better a question.
-    `proof` has the lemmas: a name, a file (`my_proof.py`,
+    the proofs that ship were written. `proof` has the lemmas: a name, a file (`my_proof.py`,
     `my_proof.py:Class`) or a class; without it and without `k` the proof that ships beside the model is tried, if it is
     about these invariants, else plain induction. `k` asks for k-induction without lemmas. `unbounded` takes every bound
     away; brokers stay as many as the settings say. `limits` are those of memory and time; `stage` is told what is being

@@ -28,11 +28,17 @@ def command(name: str | None, as_json: bool) -> None:
 
 def described(model: LoadedModel) -> dict[str, Any]:
     """A model as JSON data."""
+    from isrcheck.checker.profiles import size_of
+    from isrcheck.model.language.profiles import profiles_of
     from isrcheck.model.language.tracing import sentence_of
 
     return {
         "name": model.name,
         "sentence": _sentence(model),
+        "profiles": {
+            name: {"sentence": each.sentence, "settings": each.settings, **size_of(model, name)}
+            for name, each in profiles_of(model.cls).items()
+        },
         "settings": {
             name: {
                 "default": s.default,
@@ -76,8 +82,23 @@ def _details(model: LoadedModel) -> str:
     invariants = [
         (name, "default" if each["default"] else "", each["sentence"]) for name, each in data["invariants"].items()
     ]
-    lines = [f"{model.name}: {data['sentence']}", "", "Settings (default, values, meaning)", *columns(settings)]
+    lines = [f"{model.name}: {data['sentence']}", *_profiles(data), "", "Settings (default, values, meaning)"]
+    lines += columns(settings)
     return "\n".join([*lines, "", "Invariants", *columns(invariants or [("none", "", "")])])
+
+
+def _profiles(data: dict[str, Any]) -> list[str]:
+    """Each profile: what it asks, how large it is where that is recorded, and what is not as by default."""
+    from isrcheck.checker.reports.layout import columns, number
+
+    lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]
+    for name, each in data["profiles"].items():
+        size = f"{number(each['states'])} states, depth {each['depth']}" if "states" in each else "size not recorded"
+        changed = " ".join(
+            f"{s}={_text(value)}" for s, value in each["settings"].items() if value != data["settings"][s]["default"]
+        )
+        lines += [*columns([(name, each["sentence"]), ("", f"{size}: {changed}")])]
+    return lines if data["profiles"] else []
 
 
 def _text(value: Any) -> str:

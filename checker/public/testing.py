@@ -39,6 +39,7 @@ def assert_holds(
     settings: dict[str, Any] | None = None,
     invariants: Sequence[str] | None = None,
     *,
+    profile: str | None = None,
     deadlock: bool = False,
     engine: str = "local",
     limits: Limits = Limits(),
@@ -51,8 +52,8 @@ def assert_holds(
     'holds'
     """
     __tracebackhide__ = True
-    asked: dict[str, Any] = {"deadlock": deadlock, "engine": engine, "limits": limits, "workers": workers}
-    result = check(model, settings, invariants=invariants, **asked)
+    asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
+    result = check(model, settings, invariants=invariants, workers=workers, **asked)
     if result.verdict != "holds":
         raise NotAsAsserted(told(result), result)
     return result
@@ -64,6 +65,7 @@ def assert_violated(
     invariants: Sequence[str] | None = None,
     *,
     length: int | None = None,
+    profile: str | None = None,
     deadlock: bool = False,
     engine: str = "local",
     limits: Limits = Limits(),
@@ -74,8 +76,8 @@ def assert_violated(
     `length` is that of the shortest trace, in states.
     """
     __tracebackhide__ = True
-    asked: dict[str, Any] = {"deadlock": deadlock, "engine": engine, "limits": limits, "workers": workers}
-    result = check(model, settings, invariants=invariants, keep_going=True, **asked)
+    asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
+    result = check(model, settings, invariants=invariants, keep_going=True, workers=workers, **asked)
     looked_at = {**result.findings, **({"deadlock": result.deadlock} if result.deadlock else {})}
     open_ = [name for name, finding in looked_at.items() if finding.verdict != "violated"]
     if open_ or not looked_at:

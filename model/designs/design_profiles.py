@@ -31,7 +31,7 @@ V3: Final[Profiles] = {
     ),
     "as-written": (
         {**_V3_PAGE, **_ONE_EACH},
-        "the page alone: violated, as scenario v3-as-written tells, by an unclean election",
+        "the page alone: violated, as scenario v3-as-written tells",
     ),
     "with-fixes": (
         {**_V3_FIXED, **_ONE_EACH, "replicas": 2, "min_isr": 1},
@@ -104,8 +104,7 @@ ALTER_ISR: Final[Profiles] = {
         {"crashes": 1, "expiries": 1, "log_size": 1, "controller_failover": True, "preferred_election": True,
          "answer": "before-write", "failover_raises_version": False, "eligible_check": False, "member_epochs": False,
          "sender_epoch_check": False},
-        "the text of KIP-497 alone, on ZooKeeper: violated, as scenario alter-isr-as-written tells, by a request of a "
-        "leader's former life",
+        "the text of KIP-497 alone, on ZooKeeper: violated, as scenario alter-isr-as-written tells",
     ),
     "with-fixes": (
         {**_THREE, **_KRAFT, "replicas": 2, "controller_failover": True, "max_leader_epoch": 2,
@@ -124,9 +123,16 @@ MAJORITY: Final[Profiles] = {
         "three replicas, a crash, a needless election, and votes for logs that are up to date: holds, as Raft proves",
     ),
     "as-written": (
-        {"replicas": 3, "crashes": 1, "first_record": False, "commit_only_own_epoch": False},
-        "what KafkaController says of a majority and no more: copies count whatever their epoch, which this size "
-        "does not punish: holds",
+        {
+            "replicas": 3,
+            "log_size": 1,
+            "max_records": 2,
+            "max_leader_epoch": 3,
+            "timeouts": 3,
+            "commit_only_own_epoch": False,
+        },
+        "what KafkaController says of a majority and no more: copies count whatever their epoch; violated, as in "
+        "majority-counts-copies-of-earlier-epochs",
     ),
     "with-fixes": (
         {"replicas": 3, "crashes": 1, "max_records": 2, "log_size": 3},

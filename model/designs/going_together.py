@@ -116,7 +116,6 @@ V2: Final[Together] = (
     idle("deletion_check", unless=lambda m: m.topic_changes, words="it needs topic_changes"),
 )
 ALTER_ISR: Final[Together] = (
-    idle("pending_isr", unless=lambda m: m.requests_in_flight > 1, words="it needs requests_in_flight=2"),
     idle("requests_in_order", unless=lambda m: m.late_requests, words="it needs late_requests"),
     idle("controllers_in_order", unless=lambda m: m.controller_failover, words="it needs controller_failover=true"),
     idle(
@@ -145,6 +144,5 @@ ALTER_ISR: Final[Together] = (
         unless=lambda m: m.keeps_last_leader,
         words="it needs elr=true and last_known_leader=true",
     ),
-    idle("high_watermark_min_isr", unless=lambda m: m.min_isr > 1, words="it needs min_isr above 1"),
 )
 MAJORITY: Final[Together] = (idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes"),)

@@ -54,7 +54,7 @@ LIVELY: list[dict[str, Any]] = [
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:
     limits = Limits(states=60_000, memory=MEMORY)
-    found = [check(AlterIsr, settings, invariants=(), limits=limits) for settings in LIVELY]
+    found = [check(AlterIsr, settings, profile="bare", invariants=(), limits=limits) for settings in LIVELY]
     idle = [{*r.actions_never_fired} | absent(AlterIsr, s) for r, s in zip(found, LIVELY, strict=True)]
     assert set.intersection(*idle) == set()
     assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()
@@ -71,7 +71,7 @@ def test_there_is_a_goal_for_every_error() -> None:
 
 def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
     """Whether the defaults of a model hold, and in how many states; where they do not, the length of the trace."""
-    found = check(cls, settings, limits=LIMITS)
+    found = check(cls, settings, profile="bare", limits=LIMITS)
     if found.verdict == "violated":
         return "violated", min(f.trace.length for f in found.findings.values() if f.trace)
     return found.verdict, found.distinct
@@ -101,7 +101,7 @@ def test_with_maximal_isr_nothing_is_violated(settings: dict[str, Any]) -> None:
 def test_nothing_is_left_undone(kind: str) -> None:
     settings = {"controller_kind": kind, "expiries": 1, "max_leader_epoch": 3, "max_version": 5}
     resolved = ("every-alteration-is-resolved", "leader-version-is-current", "nothing-awaits-acknowledgement")
-    found = check(AlterIsr, settings, invariants=resolved, limits=LIMITS)
+    found = check(AlterIsr, settings, profile="bare", invariants=resolved, limits=LIMITS)
     assert found.verdict == "holds"
 
 

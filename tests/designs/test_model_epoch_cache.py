@@ -114,6 +114,7 @@ def test_what_a_step_leaves_of_a_cache(step: str, cache: list[tuple[int, int]]) 
 
 def test_engines_agree_on_the_rules() -> None:
     found = [
-        check(OneCache, engine=engine, limits=Limits(states=400, memory=1 << 30)) for engine in ("local", "reference")
+        check(OneCache, profile="bare", engine=engine, limits=Limits(states=400, memory=1 << 30))
+        for engine in ("local", "reference")
     ]
     assert len({(r.distinct, r.depth, r.verdict) for r in found}) == 1

@@ -44,7 +44,10 @@ LIVELY: list[dict[str, Any]] = [
 
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:
-    found = [check(V2.cls, settings, invariants=(), limits=Limits(states=60_000, memory=MEMORY)) for settings in LIVELY]
+    found = [
+        check(V2.cls, settings, profile="bare", invariants=(), limits=Limits(states=60_000, memory=MEMORY))
+        for settings in LIVELY
+    ]
     never = set.intersection(
         *({*r.actions_never_fired} | absent(V2.cls, s) for r, s in zip(found, LIVELY, strict=True))
     )

@@ -27,7 +27,7 @@ def tables() -> list[list[list[str]]]:
 
 
 def verdict(design: str, settings: dict[str, Any], invariant: str) -> str:
-    result = check(design, settings, invariants=[invariant], limits=LIMITS)
+    result = check(design, settings, profile="bare", invariants=[invariant], limits=LIMITS)
     finding = result.findings[invariant]
     return finding.verdict if finding.trace is None else f"{finding.verdict} {finding.trace.length}"
 

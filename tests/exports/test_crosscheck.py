@@ -43,7 +43,7 @@ def essence(found: Found) -> tuple[int, int, bool]:
 
 def by_isrcheck(cls: type[Model] | str, settings: dict[str, Any] | None = None) -> tuple[int, int, bool] | None:
     """What a search here finds; None where it does not finish."""
-    result = check(cls, settings, keep_going=True, limits=Limits(states=3_000))
+    result = check(cls, settings, profile="bare", keep_going=True, limits=Limits(states=3_000))
     if result.verdict == "incomplete" or result.evaluation is not None:
         return None
     return result.distinct, result.generated_total, result.verdict == "violated"

@@ -111,7 +111,9 @@ def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: typ
         if verdict.outcome == "equivalent":
             assert reachable(mutant(**settings)) == own, verdict
             continue
-        result = check(mutant, settings, invariants=INVARIANTS[model], engine="reference", limits=LIMITS)
+        result = check(
+            mutant, settings, profile="bare", invariants=INVARIANTS[model], engine="reference", limits=LIMITS
+        )
         names = {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
         if verdict.outcome == "killed":
             assert {n for n, length in names.items() if length == verdict.length} == set(verdict.killed_by), verdict

@@ -57,7 +57,7 @@ def by_definition(interpreter: Interpreter, invariant: str, finding: Finding, st
 def assert_by_definition(name: str, settings: dict[str, Any], invariant: str, least: int = 1) -> list[bool]:
     """Compares all steps from a position on, and gives the answers."""
     loaded = load_model_class(name)
-    result = check(loaded, settings, invariants=(invariant,), limits=LIMITS)
+    result = check(loaded, settings, profile="bare", invariants=(invariant,), limits=LIMITS)
     finding = result.findings[invariant]
     assert finding.culprits is not None and finding.trace is not None
     interpreter = Interpreter(loaded.cls(**settings), loaded.chosen((invariant,)))

@@ -96,7 +96,7 @@ def plain(name: str, keep_going: bool, deadlock: bool, invariants: tuple[str, ..
     """One worker, states in memory, nothing kept."""
     scenario = scenario_named(name)
     question: dict[str, Any] = {"keep_going": keep_going, "deadlock": deadlock, "invariants": invariants}
-    return check(scenario.model, scenario.settings, workers=1, **question)
+    return check(scenario.model, scenario.settings, profile="bare", workers=1, **question)
 
 
 def chosen(row: Row, scenario: Scenario) -> tuple[str, ...] | None:
@@ -109,7 +109,7 @@ def chosen(row: Row, scenario: Scenario) -> tuple[str, ...] | None:
 
 def words_of(row: Row, scenario: Scenario, folder: Path) -> list[str]:
     """A row as a command line, without what it keeps."""
-    words = ["check", scenario.model]
+    words = ["check", scenario.model, "--profile", "bare"]
     for name, value in scenario.settings.items():
         words += ["-s", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
     words += [word for name in chosen(row, scenario) or () for word in ("--invariant", name)]

@@ -13,7 +13,7 @@ from isrcheck.checker.exploration import Keeping, Limits, Storing
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run
 
-FIXED = ("v3", "-s", "replicas=2", "-s", "max_records=1")
+FIXED = ("v3", "--profile", "bare", "-s", "replicas=2", "-s", "max_records=1")
 REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     # The other engines have neither workers nor orbits, nor a store of their own, nor checkpoints.
     *(

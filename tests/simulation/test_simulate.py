@@ -100,7 +100,7 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
     """With the small search beside it, the trace is that of `check`; without, one that may be longer, never shorter."""
     scenario = one(str(ROOT / "counterexamples" / name))
     asked = {"invariants": scenario.invariants, "seed": 4, "walks": 50_000}
-    found = simulate(scenario.specification(), scenario.settings, **asked)  # type: ignore[arg-type]
+    found = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
     assert (found.verdict, found.exit_code) == ("violated", 12)
     lengths = {n: f.trace.length for n, f in found.findings.items() if f.trace is not None}
     proved = {n for n, how in found.extra["sampling"]["shortened"].items() if how["shortest"]}
@@ -109,7 +109,7 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
         assert lengths[violated] >= scenario.lengths[violated]
         assert violated not in proved or lengths[violated] == scenario.lengths[violated]
     monkeypatch.setattr(isrcheck.checker.simulating, "NEARBY", NOTHING_NEARBY)
-    alone = simulate(scenario.specification(), scenario.settings, **asked)  # type: ignore[arg-type]
+    alone = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
     for violated, finding in alone.findings.items():
         if finding.trace is not None:
             how = alone.extra["sampling"]["shortened"][violated]
@@ -187,7 +187,7 @@ def test_a_violation_in_the_first_state_needs_no_walk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("model", "settings"), [("kip-320", {}), ("kip-101", {}), ("v3", {"crashes": 1})])
 def test_the_same_seed_gives_the_same_answer_with_any_number_of_workers(model: str, settings: dict[str, Any]) -> None:
-    answers = [essence(simulate(model, settings, seed=8, walks=3_000, workers=w)) for w in (1, 2, 3)]
+    answers = [essence(simulate(model, settings, profile="bare", seed=8, walks=3_000, workers=w)) for w in (1, 2, 3)]
     assert answers[0] == answers[1] == answers[2]
 
 

@@ -30,7 +30,7 @@ def essence_on_spark(result: Result) -> dict[str, Any]:
 def on_spark(session: Any, folder: Path, owners: int, *what: Any, **question: Any) -> Result:
     """What Spark finds, and its dataset in `folder`."""
     cluster = Cluster(threshold=0, partitions=owners, checkpoint=str(folder))
-    return check(*what, engine="spark", spark=session, cluster=cluster, **question)
+    return check(*what, profile="bare", engine="spark", spark=session, cluster=cluster, **question)
 
 
 def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[int]]]:
@@ -48,7 +48,7 @@ class Asked:
 
     def __init__(self, name: str, settings: dict[str, Any], **question: Any) -> None:
         self.name, self.settings, self.question = name, settings, question
-        self.wanted = check(name, settings, **question, limits=LIMITS)
+        self.wanted = check(name, settings, profile="bare", **question, limits=LIMITS)
         loaded = load_model_class(name)
         names = question.get("invariants")
         system = trace(loaded.cls(**settings), loaded.chosen(None if names is None else tuple(names)))

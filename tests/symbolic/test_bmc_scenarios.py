@@ -24,6 +24,7 @@ def test_a_scenario_ends_in_the_same_trace(name: str) -> None:
         check(
             scenario.specification(),
             scenario.settings,
+            profile="bare",
             invariants=scenario.invariants,
             engine=engine,
             limits=Limits(memory=4 << 30),

@@ -38,7 +38,8 @@ def said(result: Result) -> str:
 
 def assert_same(model: Any, settings: dict[str, Any], **question: Any) -> tuple[Result, Result]:
     full, reduced = (
-        check(model, settings, limits=LIMITS, symmetry=symmetric, **question) for symmetric in (False, True)
+        check(model, settings, profile="bare", limits=LIMITS, symmetry=symmetric, **question)
+        for symmetric in (False, True)
     )
     assert said(full) == said(reduced)
     assert reduced.orbits is not None
@@ -120,7 +121,7 @@ def test_a_scenario_is_as_expected_under_symmetry() -> None:
 
 def test_a_model_that_tells_all_brokers_apart_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    outcome = run("check", "v3", "--symmetry", "--json", path)
+    outcome = run("check", "v3", "--profile", "bare", "--symmetry", "--json", path)
     words = "symmetry does not apply: brokers 0 and 1 are told apart by the initial states; check without it"
     assert (outcome.code, outcome.out, outcome.err) == (150, "", f"isrcheck: {words}\n")
     assert valid(path)["reason"] == words

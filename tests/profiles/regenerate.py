@@ -1,0 +1,42 @@
+"""Records how large the profiles of the designs are: `python -m tests.profiles.regenerate [MODEL ...]`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from isrcheck import check
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.scenarios.derived import as_text
+from isrcheck.model.language.profiles import profiles_of
+
+RECORDED: Final = Path(__file__).parents[2] / "checker" / "profiles.json"
+
+
+def sized(model: str, profile: str) -> dict[str, Any]:
+    """What `isrcheck check MODEL --profile PROFILE` finds."""
+    result = check(model, profile=profile)
+    assert result.reason is None, result.reason
+    lengths = {name: finding.trace.length for name, finding in result.findings.items() if finding.trace is not None}
+    return {"verdict": result.verdict, "states": result.distinct, "depth": result.depth, "lengths": lengths}
+
+
+def profiles() -> list[tuple[str, str]]:
+    """Every shipped model with each of its profiles."""
+    return [(model, profile) for model in model_names() for profile in profiles_of(load_model_class(model).cls)]
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    data = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
+    for model, profile in profiles():
+        if not wanted or model in wanted:
+            data.setdefault(model, {})[profile] = found = sized(model, profile)
+            print(model, profile, found, flush=True)
+            RECORDED.write_text(as_text(data), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
