@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from isrcheck import check
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.v3 import ControllerDesign
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 
@@ -141,3 +143,23 @@ def test_the_scenarios_use_every_setting(design: str) -> None:
     used = {key for s in of(design) for key, value in s.settings.items() if value != cls().settings[key]}
     shared = set() if design == "v3" else SHARED.declared_settings().keys()
     assert cls.declared_settings().keys() - used - shared == DESIGNS[design].settings.keys()
+
+
+class StopsEverything(ControllerDesign):
+    """A broker that deletes every partition it has, whichever StopReplica names."""
+
+    def delete_replica(self, s: Any, p: int, b: Any) -> None:
+        for q in self.all_partitions:
+            super().delete_replica(s, q, b)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("v3-late-stop-after-a-recreation-fixed-by-kip-516", "holds"),
+        ("v3-two-partitions-and-a-late-stop-fixed-by-kip-516", "violated"),
+    ],
+)
+def test_stopping_a_partition_that_is_not_named_is_noticed_where_there_are_two(name: str, verdict: str) -> None:
+    scenario = SCENARIOS[name]
+    assert check(StopsEverything, scenario.settings, invariants=scenario.invariants).verdict == verdict
