@@ -107,6 +107,9 @@ def test_a_scenario_and_its_control_differ_in_what_the_fix_is_about(scenario: Sc
         if frozenset({scenario.name, name}) not in DESIGNS[scenario.model].wholes:
             # KIP-320 without one of its parts is compared with the whole, as is the truncation before KIP-320.
             assert len(differ) == 1, differ
+            # With the defaults of all the others as well: a default that changes would make a second difference.
+            own, others = recorded(scenario.name)["settings"], recorded(name)["settings"]
+            assert {key for key in own if own[key] != others[key]} == differ
 
 
 @pytest.mark.parametrize("name", [name for name, s in SCENARIOS.items() if s.expect == "holds"])
@@ -163,3 +166,22 @@ class StopsEverything(ControllerDesign):
 def test_stopping_a_partition_that_is_not_named_is_noticed_where_there_are_two(name: str, verdict: str) -> None:
     scenario = SCENARIOS[name]
     assert check(StopsEverything, scenario.settings, invariants=scenario.invariants).verdict == verdict
+
+
+WIDENED = [name for name, s in SCENARIOS.items() if s.seen_to_hold]
+
+
+@pytest.mark.parametrize("name", WIDENED)
+def test_what_was_seen_to_hold_has_wider_bounds(name: str) -> None:
+    scenario, declared = SCENARIOS[name], load_model_class(SCENARIOS[name].model).cls.declared_settings()
+    for bound, value in scenario.seen_to_hold.items():
+        assert declared[bound].bound is not None
+        assert value > recorded(name)["settings"][bound]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", WIDENED)
+def test_what_was_seen_to_hold_holds(name: str) -> None:
+    scenario = SCENARIOS[name]
+    settings = {**scenario.settings, **scenario.seen_to_hold}
+    assert check(scenario.model, settings, invariants=scenario.invariants).verdict == "holds"
