@@ -28,7 +28,8 @@ class Scenario:
 
     `folder` holds the scenario, `root` is the folder that the user named: the model's file lies inside it. `lengths`
     maps each invariant that is violated (and `deadlock`) to the states of its shortest trace. `controls` are scenarios
-    beside this one, in which the fix is switched on or off.
+    beside this one, in which the fix is switched on or off. `seen_to_hold` are wider bounds within which it held
+    as well.
     """
 
     folder: Path
@@ -45,6 +46,7 @@ class Scenario:
     story: str
     controls: tuple[str, ...]
     note: str | None
+    seen_to_hold: dict[str, Any]
 
     @property
     def name(self) -> str:
@@ -106,6 +108,7 @@ def read(folder: Path, root: Path | None = None) -> Scenario:
         story=" ".join(data["story"].split()),
         controls=_texts(data.get("control", [])),
         note=data.get("note"),
+        seen_to_hold=data.get("seen_to_hold", {}),
     )
 
 
@@ -170,6 +173,7 @@ KEYS: Final = {
     "story": _Key(_is_text, "a paragraph of text", True),
     "control": _Key(_are_names, "the name of a scenario beside this one, or a list of them"),
     "note": _Key(_is_text, "text"),
+    "seen_to_hold": _Key(_are_settings, "a table of bounds, wider than those of settings"),
 }
 
 
@@ -191,6 +195,8 @@ def _check_lengths(path: Path, data: dict[str, Any]) -> None:
         raise DamagedScenario(f"{path}: lengths is missing; write [lengths] and below it what is violated = states")
     if data["expect"] == "holds" and lengths:
         raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')
+    if data["expect"] == "violated" and "seen_to_hold" in data:
+        raise DamagedScenario(f'{path}: there is seen_to_hold where expect is "violated"; take it away')
     if DEADLOCK in lengths and not data.get("deadlock", False):
         raise DamagedScenario(f"{path}: lengths has deadlock, which is not looked for; write deadlock = true")
     asked = data.get("invariants")

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from isrcheck import check
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.v3 import ControllerDesign
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 
@@ -106,6 +108,9 @@ def test_a_scenario_and_its_control_differ_in_what_the_fix_is_about(scenario: Sc
         if frozenset({scenario.name, name}) not in DESIGNS[scenario.model].wholes:
             # KIP-320 without one of its parts is compared with the whole, as is the truncation before KIP-320.
             assert len(differ) == 1, differ
+            # With the defaults of all the others as well: a default that changes would make a second difference.
+            own, others = recorded(scenario.name)["settings"], recorded(name)["settings"]
+            assert {key for key in own if own[key] != others[key]} == differ
 
 
 @pytest.mark.parametrize("name", [name for name, s in SCENARIOS.items() if s.expect == "holds"])
@@ -142,3 +147,42 @@ def test_the_scenarios_use_every_setting(design: str) -> None:
     used = {key for s in of(design) for key, value in s.settings.items() if value != cls().settings[key]}
     shared = set() if design == "v3" else SHARED.declared_settings().keys()
     assert cls.declared_settings().keys() - used - shared == DESIGNS[design].settings.keys()
+
+
+class StopsEverything(ControllerDesign):
+    """A broker that deletes every partition it has, whichever StopReplica names."""
+
+    def delete_replica(self, s: Any, p: int, b: Any) -> None:
+        for q in self.all_partitions:
+            super().delete_replica(s, q, b)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("v3-late-stop-after-a-recreation-fixed-by-kip-516", "holds"),
+        ("v3-two-partitions-and-a-late-stop-fixed-by-kip-516", "violated"),
+    ],
+)
+def test_stopping_a_partition_that_is_not_named_is_noticed_where_there_are_two(name: str, verdict: str) -> None:
+    scenario = SCENARIOS[name]
+    assert check(StopsEverything, scenario.settings, invariants=scenario.invariants).verdict == verdict
+
+
+WIDENED = [name for name, s in SCENARIOS.items() if s.seen_to_hold]
+
+
+@pytest.mark.parametrize("name", WIDENED)
+def test_what_was_seen_to_hold_has_wider_bounds(name: str) -> None:
+    scenario, declared = SCENARIOS[name], load_model_class(SCENARIOS[name].model).cls.declared_settings()
+    for bound, value in scenario.seen_to_hold.items():
+        assert declared[bound].bound is not None
+        assert value > recorded(name)["settings"][bound]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", WIDENED)
+def test_what_was_seen_to_hold_holds(name: str) -> None:
+    scenario = SCENARIOS[name]
+    settings = {**scenario.settings, **scenario.seen_to_hold}
+    assert check(scenario.model, settings, invariants=scenario.invariants).verdict == "holds"

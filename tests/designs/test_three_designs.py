@@ -10,6 +10,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
 
 PAGE = (Path(__file__).parents[2] / "docs/comparison.md").read_text()
 LIMITS = Limits(memory=4 << 30)
@@ -19,7 +20,7 @@ FAILURES: dict[str, dict[str, Any]] = {"expiry": EXPIRY, "reassignment": {**EXPI
 
 
 def tables() -> list[list[list[str]]]:
-    """The two tables of the section, each with its head."""
+    """The tables of the section, each with its head."""
     (section,) = re.findall(r"^## Three designs, the same failures$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     blocks = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
     rows = [[line.strip("| \n").split(" | ") for line in block.splitlines()] for block in blocks]
@@ -32,7 +33,8 @@ def verdict(design: str, settings: dict[str, Any], invariant: str) -> str:
     return finding.verdict if finding.trace is None else f"{finding.verdict} {finding.trace.length}"
 
 
-SAME, CHANGED = tables()
+SAME, CHANGED, REPEATED = tables()
+CONDITIONAL = {row[0]: dict(change.split("=") for change in row[1].split()) for row in CHANGED[1:] if row[0] != "v3"}
 
 
 @pytest.mark.parametrize("row", SAME[1:], ids=lambda row: " ".join(row[:2]))
@@ -48,7 +50,26 @@ def test_what_conditional_writes_change(row: list[str]) -> None:
     assert [verdict(design, {**EXPIRY, **changed}, name) for name in CHANGED[0][2:]] == verdicts
 
 
+@pytest.mark.parametrize("row", REPEATED[1:], ids=lambda row: " ".join(row[:3]))
+def test_conditional_writes_after_several_expiries(row: list[str]) -> None:
+    expiries, truncation, invariant, *verdicts = row
+    for design, expected in zip(REPEATED[0][3:], verdicts, strict=True):
+        settings: dict[str, Any] = {**EXPIRY, **CONDITIONAL.get(design, {}), "expiries": int(expiries)}
+        if design != "v1":
+            settings["truncation"] = truncation
+        elif truncation != "high-watermark":
+            assert "truncation" not in load_model_class(design).cls.declared_settings()
+            assert expected == "has no epochs"
+            continue
+        assert verdict(design, settings, invariant) == expected
+
+
+def test_the_service_of_v2_does_not_go_on_after_two_expiries() -> None:
+    (length,) = re.findall(r"`service-goes-on` of V2.*is violated in (\d+) after two", PAGE, re.DOTALL)
+    assert verdict("v2", {**EXPIRY, "expiries": 2}, "service-goes-on") == f"violated {length}"
+
+
 def test_the_designs_are_the_three_and_the_tables_are_not_empty() -> None:
     assert SAME[0][2:] == ["v1", "v2", "v3"]
     assert {row[0] for row in SAME[1:]} == FAILURES.keys()
-    assert [row[0] for row in CHANGED[1:]] == ["v1", "v2", "v3"]
+    assert [row[0] for row in CHANGED[1:]] == REPEATED[0][3:] == ["v1", "v2", "v3"]

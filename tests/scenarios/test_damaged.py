@@ -10,7 +10,10 @@ from tests.cli.running import run
 from tests.scenarios.writing import HOLDS, VIOLATED, scenario
 
 ROOT = Path(__file__).parents[2]
-KNOWN = "known: control, deadlock, expect, invariants, keep_going, lengths, model, note, settings, source, story, title"
+KNOWN = (
+    "known: control, deadlock, expect, invariants, keep_going, lengths, model, note, seen_to_hold, settings, source, "
+    "story, title"
+)
 MISTAKES = {
     "not TOML": ("title = ", "not TOML: Invalid value (at end of document)"),
     "an unknown key": ("modle = 1\n" + HOLDS, f"there is no key 'modle'; did you mean model? {KNOWN}"),
@@ -34,6 +37,10 @@ MISTAKES = {
     "a length of what holds": (
         HOLDS + "[lengths]\npresses-are-few = 3\n",
         'there are lengths where expect is "holds"; take them away',
+    ),
+    "wider bounds of what is violated": (
+        VIOLATED.replace("[lengths]", "[seen_to_hold]\nfew = 4\n[lengths]"),
+        'there is seen_to_hold where expect is "violated"; take it away',
     ),
     "a length of zero": (
         VIOLATED.replace("few = 3", "few = 0"),
