@@ -395,8 +395,8 @@ class Alterations(Eligibility):
         if self.commits_on_events:
             s.replica[p][leader].looks = True
 
-    def append_record(self, s: Any, p: int, b: Any) -> None:
-        super().append_record(s, p, b)
+    def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
+        super().append_as(s, p, b, i, has_it)
         if self.commits_on_events:
             s.replica[p][b].looks = True
 

@@ -420,7 +420,7 @@ class Per(Domain):
 
 def _end(number: Any) -> Any:
     """An end of a domain; in a proof for all bounds, what stands for it there."""
-    return number.as_end() if hasattr(number, "as_end") else number
+    return number.as_end() if hasattr(type(number), "as_end") else number
 
 
 # --- how a model writes them ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from isrcheck.model.language.logic import when
 
 def below(end: Any) -> Any:
     """The numbers 0, 1, ... below a setting, for a parameter of `for_all`."""
-    return end.below() if hasattr(end, "below") else range(end)
+    return end.below() if hasattr(type(end), "below") else range(end)
 
 
 def one_past_last(limit: Any, holds: Callable[[Any], Any]) -> Any:
@@ -25,7 +25,7 @@ def one_past_last(limit: Any, holds: Callable[[Any], Any]) -> Any:
     >>> one_past_last(5, lambda offset: offset * offset < 10)
     4
     """
-    if hasattr(limit, "one_past_last"):
+    if hasattr(type(limit), "one_past_last"):
         return limit.one_past_last(holds)
     end = limit * 0  # a limit without a meaning gives an end without one
     for number in range(_greatest(limit)):
@@ -37,4 +37,4 @@ def _greatest(limit: Any) -> int:
     """The greatest value of a limit: of a number, of one of a concrete state, of a traced one."""
     if isinstance(limit, int):
         return limit
-    return int(limit.value if hasattr(limit, "value") else limit.node.high)
+    return int(limit.value if hasattr(type(limit), "value") else limit.node.high)

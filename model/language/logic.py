@@ -76,7 +76,7 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
             f"for_all binds {', '.join(domains)} but its function takes other parameters", "give both the same names"
         )
     for domain in domains.values():
-        if hasattr(domain, "for_all"):  # the numbers below a bound that is taken away: no Python loop goes so far
+        if hasattr(type(domain), "for_all"):  # the numbers below a bound that is taken away: no Python loop goes so far
             return domain.for_all(holds, where, domains)
     result: Any = True
     for values in itertools.product(*map(list, domains.values())):
