@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +75,9 @@ class Mine(Model):
 '''
 
 
+PROGRESS = re.compile(r"^\d+ s  .*\n", re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class Outcome:
     code: int
@@ -82,10 +86,10 @@ class Outcome:
 
 
 def run(*arguments: str | Path) -> Outcome:
-    """What a command answers."""
+    """What a command answers, without its lines of progress: how many there are is a matter of the machine."""
     result = CliRunner().invoke(main, [str(x) for x in arguments], prog_name="isrcheck", catch_exceptions=False)
     assert "Traceback" not in result.output
-    return Outcome(result.exit_code, result.stdout, result.stderr)
+    return Outcome(result.exit_code, result.stdout, PROGRESS.sub("", result.stderr))
 
 
 def counter(folder: Path) -> Path:

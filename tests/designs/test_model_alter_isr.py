@@ -118,6 +118,7 @@ def test_without_maximal_isr_a_committed_record_is_lost() -> None:
     found = check(
         AlterIsr,
         {"isr_at_start": 1, "isr_in_flight": "committed", "expiries": 1},
+        profile="bare",
         invariants=("no-committed-loss",),
         limits=LIMITS,
     )

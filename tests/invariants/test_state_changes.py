@@ -67,8 +67,8 @@ MOVING: dict[str, Any] = {
 
 
 def test_a_request_that_gets_lost_is_found() -> None:
-    good = check(V2, MOVING, invariants=["state-changes-complete"], limits=LIMITS)
-    bad = check(RequestsGetLost, MOVING, invariants=["state-changes-complete"], limits=LIMITS)
+    asked: dict[str, Any] = {"profile": "bare", "invariants": ["state-changes-complete"], "limits": LIMITS}
+    good, bad = (check(cls, MOVING, **asked) for cls in (V2, RequestsGetLost))
     assert (good.verdict, bad.verdict) == ("holds", "violated")
 
 

@@ -48,6 +48,7 @@ def test_what_is_not_counted_is_null(tmp_path: Path) -> None:
     null = {name for name, value in data.items() if value is None}
     assert null == {
         "distinct", "generated", "constraint_rejected", "levels", "left", "bounds_hit", "states_per_second",
+        "profile",
     }  # fmt: skip
     assert data["vacuity"] == {
         "actions_never_fired": None,
