@@ -76,7 +76,7 @@ def run(folder: str, workers: int | None, actions: str = "*", text: str = "") ->
     """The mutants in the settings of a scenario: all, or those of some actions and lines."""
     scenario = read(ROOT / "counterexamples" / folder)
     names = tuple(fnmatch.filter(load_model_class(scenario.model).cls.actions(), actions))
-    question = Question(scenario.model, scenario.settings, scenario.invariants, names, LIMITS, workers)
+    question = Question(scenario.model, scenario.settings, scenario.invariants, names, limits=LIMITS, workers=workers)
     return mutation(question, wanted=lambda _, m: not text or (m.edit.kind != "weakened" and text in m.edit.text))
 
 

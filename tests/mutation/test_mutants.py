@@ -27,7 +27,7 @@ LIMITS = Limits(memory=3 << 30)
 @cache
 def asked(model: str, actions: tuple[str, ...] = ()) -> Mutation:
     settings = {} if model == TURNSTILE else SMALL
-    return mutation(Question(model, settings, None, actions, LIMITS, workers=1))
+    return mutation(Question(model, settings, None, actions, limits=LIMITS, workers=1))
 
 
 def of(action: str, change: str, model: str = TURNSTILE) -> Verdict:

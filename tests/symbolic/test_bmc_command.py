@@ -54,6 +54,7 @@ def test_what_is_not_counted_is_null(tmp_path: Path) -> None:
         "actions_never_fired": None,
         "actions_without_instance": [],
         "goals_never_reached": None,
+        "goals_switched_off": [],
     }
     assert data["actions"] == {}
 
