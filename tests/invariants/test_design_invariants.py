@@ -222,7 +222,7 @@ def test_a_mistake_breaks(name: str) -> None:
 
 def broken(model: str | type[Model], name: str, **settings: Any) -> bool:
     limits = Limits(memory=4 << 30)
-    result = check(model, {**SMALL, **settings}, invariants=[name], limits=limits)
+    result = check(model, {**SMALL, **settings}, profile="bare", invariants=[name], limits=limits)
     assert result.verdict in ("holds", "violated")
     return result.verdict == "violated"
 
