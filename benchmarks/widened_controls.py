@@ -39,6 +39,7 @@ def asked(scenario: Scenario, changes: dict[str, Any], states: int) -> Result:
     return check(
         scenario.specification(),
         {**scenario.settings, **changes},
+        profile="bare",
         invariants=scenario.invariants,
         keep_going=False,
         deadlock=scenario.deadlock,

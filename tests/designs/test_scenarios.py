@@ -166,7 +166,7 @@ class StopsEverything(ControllerDesign):
 )
 def test_stopping_a_partition_that_is_not_named_is_noticed_where_there_are_two(name: str, verdict: str) -> None:
     scenario = SCENARIOS[name]
-    assert check(StopsEverything, scenario.settings, invariants=scenario.invariants).verdict == verdict
+    assert check(StopsEverything, scenario.settings, profile="bare", invariants=scenario.invariants).verdict == verdict
 
 
 WIDENED = [name for name, s in SCENARIOS.items() if s.seen_to_hold]
@@ -185,4 +185,4 @@ def test_what_was_seen_to_hold_has_wider_bounds(name: str) -> None:
 def test_what_was_seen_to_hold_holds(name: str) -> None:
     scenario = SCENARIOS[name]
     settings = {**scenario.settings, **scenario.seen_to_hold}
-    assert check(scenario.model, settings, invariants=scenario.invariants).verdict == "holds"
+    assert check(scenario.model, settings, profile="bare", invariants=scenario.invariants).verdict == "holds"
