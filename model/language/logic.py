@@ -75,9 +75,10 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
         raise mistake(
             f"for_all binds {', '.join(domains)} but its function takes other parameters", "give both the same names"
         )
-    for domain in domains.values():
-        if hasattr(type(domain), "for_all"):  # the numbers below a bound that is taken away: no Python loop goes so far
-            return domain.for_all(holds, where, domains)
+    values_of: Any
+    for values_of in domains.values():
+        if hasattr(type(values_of), "for_all"):  # the numbers below a bound that is taken away: no Python loop goes so far
+            return values_of.for_all(holds, where, domains)
     result: Any = True
     for values in itertools.product(*map(list, domains.values())):
         instance = dict(zip(domains, values, strict=True))
