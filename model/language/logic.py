@@ -77,7 +77,7 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
         )
     values_of: Any
     for values_of in domains.values():
-        if hasattr(type(values_of), "for_all"):  # the numbers below a bound that is taken away: no Python loop goes so far
+        if hasattr(type(values_of), "for_all"):  # numbers below a bound that is taken away: no Python loop goes so far
             return values_of.for_all(holds, where, domains)
     result: Any = True
     for values in itertools.product(*map(list, domains.values())):
