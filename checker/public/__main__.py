@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 
 INTERRUPTED = 130
+_MOMENT = 0.01
+"""Seconds: after it the finalizer that swallowed an interruption has ended."""
 
 
 def main() -> None:
     """Runs the command of this process's arguments, and ends the process."""
+    hear_every_interruption()
     try:
         from isrcheck.checker.cli import main as command
 
@@ -22,6 +26,23 @@ def main() -> None:
         if ended.code == INTERRUPTED:
             _end(INTERRUPTED)
         raise
+
+
+def hear_every_interruption() -> None:
+    """Lets an interruption that strikes where Python forgets exceptions strike again a moment later.
+
+    Such places are finalizers, callbacks of weak references and of C: z3 has one for every expression it frees.
+    """
+    sys.unraisablehook = _unraisable
+
+
+def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
+    if forgotten.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(forgotten)
+        return
+    again = threading.Timer(_MOMENT, os.kill, [os.getpid(), signal.SIGINT])
+    again.daemon = True
+    again.start()
 
 
 def _end(code: int) -> None:

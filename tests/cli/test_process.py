@@ -177,6 +177,28 @@ isrcheck.__main__.main()
     assert process.returncode == 130
 
 
+FORGETFUL = """
+import signal
+from isrcheck.__main__ import hear_every_interruption
+
+class Freed:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+hear_every_interruption()
+try:
+    Freed()
+    signal.pause()
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_an_interrupt_that_strikes_in_a_finalizer_is_heard_after_it() -> None:
+    done = subprocess.run([sys.executable, "-c", FORGETFUL], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
+
+
 def test_a_file_is_checked_again_whenever_it_is_saved(tmp_path: Path) -> None:
     path = counter(tmp_path)
     text = path.read_text()
