@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.llvm import ACTIONS, LEAST, kernel_text
-from isrcheck.checker.kernel.native import Code
-from isrcheck.checker.kernel.objects import objects
+from isrcheck.checker.kernel.tally import ACTIONS, LEAST
 from isrcheck.checker.kernel.verdicts import Verdicts, verdicts
 from isrcheck.model.language.system import TransitionSystem
 
+if TYPE_CHECKING:
+    from isrcheck.checker.kernel.native import Code
+
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
-"""How many entries past the last one `expand` and `failures` may write."""
+"""How many entries past the last one compiled code may write."""
 
 
 class Kernel:
-    """A transition system as native code, with the layout of its states.
+    """The functions of a transition system, with the layout of its states.
 
-    `text` is the LLVM text and `digest` its SHA-256 in hexadecimal, both the same on every machine.
+    They run on columns, at once; from the moment on when compiled code is first asked for, as that. Both give the same
+    arrays, so nobody can tell which it was.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -32,12 +36,32 @@ class Kernel:
         self.verdicts: Verdicts = verdicts(system)
         self.transitions = len(system.transitions)
         self.actions = len(system.actions)
-        self.text = kernel_text(system, self.layout, self.verdicts.bits)
-        self.digest = hashlib.sha256(self.text.encode()).hexdigest()
-        self.code = Code(self.text, objects=objects())
-        self.addresses = self.code.addresses
-        assert self.addresses["expand"]  # compiled here, where its time is counted
-        self._calls = self.code.calls
+        self._functions: Columns | Compiled = Columns(system, self.layout, self.verdicts.bits)
+
+    # --- compiled code ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def text(self) -> str:
+        """The LLVM text, the same on every machine."""
+        from isrcheck.checker.kernel.llvm import kernel_text
+
+        return kernel_text(self.system, self.layout, self.verdicts.bits)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the text, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def code(self) -> Code:
+        """The text compiled, or loaded if it was compiled before."""
+        from isrcheck.checker.kernel.native import Code
+        from isrcheck.checker.kernel.objects import objects
+
+        code = Code(self.text, objects=objects())
+        assert code.addresses["expand"]  # compiled here, where its time is counted
+        self._functions = Compiled(self, code)
+        return code
 
     @property
     def identity(self) -> str:
@@ -47,6 +71,8 @@ class Kernel:
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+    # --- functions --------------------------------------------------------------------------------------------------
 
     @property
     def words(self) -> int:
@@ -61,37 +87,48 @@ class Kernel:
 
     def expand(self, states: Words) -> tuple[Words, Integers, Integers, Integers]:
         """All successors of some states: packed, source positions, transitions, and the tally."""
-        states = np.ascontiguousarray(states)
-        room = len(states) * self.transitions + ROOM
-        successors = np.empty((room, self.words), dtype=np.uint64)
-        source, transition = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         tally = self.tally()
-        arrays = (successors.ctypes.data, source.ctypes.data, transition.ctypes.data, tally.ctypes.data)
-        count = self._calls["expand"](states.ctypes.data, len(states), *arrays)
-        return successors[:count], source[:count], transition[:count], tally
+        return *self._functions.expand(np.ascontiguousarray(states), tally), tally
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
         """Positions in `states` and transitions of the failing instances."""
-        states = np.ascontiguousarray(states)
-        room = len(states) * self.transitions + ROOM
+        return self._functions.failures(np.ascontiguousarray(states))
+
+    def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
+        """The owner hash of each state."""
+        return self._functions.hashes(np.ascontiguousarray(states))
+
+    def judge(self, states: Words) -> Words:
+        """The verdict bits of each state, shape (states, words of a verdict)."""
+        return self._functions.judge(np.ascontiguousarray(states))
+
+
+class Compiled:
+    """The functions of a kernel as compiled code; see `isrcheck.checker.kernel.llvm` for what they promise."""
+
+    def __init__(self, kernel: Kernel, code: Code) -> None:
+        self._kernel, self._calls = kernel, code.calls
+
+    def expand(self, states: Words, tally: Integers) -> tuple[Words, Integers, Integers]:
+        room = len(states) * self._kernel.transitions + ROOM
+        successors = np.empty((room, self._kernel.words), dtype=np.uint64)
+        source, transition = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        arrays = (successors.ctypes.data, source.ctypes.data, transition.ctypes.data, tally.ctypes.data)
+        count = self._calls["expand"](states.ctypes.data, len(states), *arrays)
+        return successors[:count], source[:count], transition[:count]
+
+    def failures(self, states: Words) -> tuple[Integers, Integers]:
+        room = len(states) * self._kernel.transitions + ROOM
         source, transition = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         count = self._calls["failures"](states.ctypes.data, len(states), source.ctypes.data, transition.ctypes.data)
         return source[:count], transition[:count]
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
-        """The owner hash of each state."""
-        states = np.ascontiguousarray(states)
         out = np.empty(len(states), dtype=np.uint64)
         self._calls["hashes"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
     def judge(self, states: Words) -> Words:
-        """The verdict bits of each state, shape (states, words of a verdict)."""
-        states = np.ascontiguousarray(states)
-        out = np.empty((len(states), self.verdicts.words), dtype=np.uint64)
+        out = np.empty((len(states), self._kernel.verdicts.words), dtype=np.uint64)
         self._calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
         return out
-
-    def survey(self, address: int, count: int, totals: Words) -> None:
-        """The verdict bits of `count` states that lie at an address, or-ed into `totals`."""
-        self._calls["survey"](address, count, totals.ctypes.data)

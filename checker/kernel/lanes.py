@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.ranges import require_in_set
 from isrcheck.model.language.expressions import Expression, Leaf
 
 LANES: Final = 8
 INTEGERS: Final = f"<{LANES} x i64>"
 FLAGS: Final = f"<{LANES} x i1>"
-LARGEST: Final = 1 << 62
-"""Values stay below this, so that sums, differences and shifts by one never leave 64 bits."""
 
 
 def splat(value: int, lanes: int = LANES) -> str:
@@ -110,8 +109,6 @@ class Lanes:
                 continue
             stack.pop()
             if node not in self.known:
-                if node.low < -LARGEST or node.high > LARGEST:
-                    raise ValueError(f"{node!r} can reach {node.low}..{node.high}, more than 63 bits hold")
                 self.known[node] = self._node(node)
 
     def _integer(self, of: Expression) -> str:
@@ -191,8 +188,7 @@ class Lanes:
 
     def _shift(self, broker: Expression) -> str:
         """How far to shift for a broker, one more where it can be "none"."""
-        if broker.low < -1 or broker.high > 61:
-            raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")
+        require_in_set(broker)
         name = self.known[broker]
         return self.writer.let(f"add nsw {INTEGERS} {name}, {splat(1)}") if broker.low < 0 else name
 

@@ -28,14 +28,10 @@ from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, RAMP, Lanes, splat
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.native import MODULE
+from isrcheck.checker.kernel.ranges import require_fitting
+from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, HUGE, LEAST
 from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
-
-LEAST: Final = 0
-GREATEST: Final = 1
-FAILURES: Final = 2
-ACTIONS: Final = 3
-"""Positions in the tally; from ACTIONS on one entry an action."""
 
 DECLARATIONS: Final = f"""\
 declare {INTEGERS} @llvm.experimental.vector.compress.v{LANES}i64({INTEGERS}, {FLAGS}, {INTEGERS})
@@ -50,13 +46,15 @@ declare i64 @llvm.vector.reduce.smax.v{LANES}i64({INTEGERS})
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
 """
-_HUGE: Final = (1 << 63) - 1
 SURVEYED: Final = 512
 """How many states `survey` judges at once: their verdicts stay in the cache of the processor, and on the stack."""
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:
     """The modules; equal systems have equal texts. Most searches never ask which instances fail."""
+    for transition in system.transitions:
+        require_fitting((transition.guard, transition.failure, *transition.updates.values()))
+    require_fitting(bits)
     always = [_expand(system, layout), _hashes(layout), _judge(layout, bits), _survey(layout, bits)]
     modules = [always, [_failures(system, layout)]]
     return MODULE.join("\n".join([DECLARATIONS, *functions]) for functions in modules)
@@ -70,7 +68,7 @@ def _expand(system: TransitionSystem, layout: Layout) -> str:
     loop = Loop(head, layout.words)
     loop.variable("%count", "i64", "0")
     loop.variable("%degree", INTEGERS, "zeroinitializer")
-    loop.variable("%least", INTEGERS, splat(_HUGE))
+    loop.variable("%least", INTEGERS, splat(HUGE))
     loop.variable("%greatest", INTEGERS, "zeroinitializer")
     loop.writer.do("%traced = icmp ne ptr %sources, null")
     loop.begin()
@@ -145,7 +143,7 @@ def _successor(lanes: Lanes, transition: Transition) -> list[str]:
 
 def _degrees(loop: Loop) -> None:
     w, degree = loop.writer, loop.get("%degree", INTEGERS)
-    present = w.let(f"select {FLAGS} {loop.valid}, {INTEGERS} {degree}, {INTEGERS} {splat(_HUGE)}")
+    present = w.let(f"select {FLAGS} {loop.valid}, {INTEGERS} {degree}, {INTEGERS} {splat(HUGE)}")
     for name, operation, value in (("%least", "smin", present), ("%greatest", "smax", degree)):
         call = f"call {INTEGERS} @llvm.{operation}.v{LANES}i64"
         loop.put(name, w.let(f"{call}({INTEGERS} {value}, {INTEGERS} {loop.get(name, INTEGERS)})"), INTEGERS)

@@ -181,7 +181,7 @@ def damaged(folder: Path, name: str, content: bytes | None) -> None:
         (bad / name).unlink()
     else:
         (bad / name).write_bytes(content)
-    store = Store(KERNEL.words, KERNEL.layout.row_bytes, KERNEL.addresses["hashes"])
+    store = Store(KERNEL.words, KERNEL.layout.row_bytes, KERNEL.code.addresses["hashes"])
     with pytest.raises(CheckpointRefused) as refused:
         checkpoint.Checkpoint(kept(bad, True), QUESTION).read(store)
     assert str(refused.value) in (

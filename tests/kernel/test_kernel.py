@@ -1,4 +1,4 @@
-"""The compiled functions say what `evaluate` says."""
+"""The functions of a kernel say what `evaluate` says, on columns and compiled, and both give the same arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.columns import LANES, Columns
+from isrcheck.checker.kernel.compile import Compiled, Kernel
 from isrcheck.checker.kernel.hashing import owner_hash
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.llvm import ACTIONS
+from isrcheck.checker.kernel.llvm import kernel_text
+from isrcheck.checker.kernel.tally import ACTIONS
+from isrcheck.checker.kernel.verdicts import verdicts
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
 from isrcheck.model.language.system import TransitionSystem
@@ -34,6 +37,13 @@ KINDS: list[tuple[Kind, int, int]] = [
     ("number", -(1 << 30), 3),
 ]
 LEAVES = leaves_of(*KINDS)
+
+
+def both(toy: TransitionSystem) -> tuple[Kernel, Kernel]:
+    """A kernel that runs on columns, and one that runs compiled."""
+    columns, compiled = Kernel(toy), Kernel(toy)
+    assert compiled.code.addresses["judge"]
+    return columns, compiled
 
 
 def random_states(generator: random.Random, leaves: tuple[Leaf, ...], count: int) -> list[tuple[int, ...]]:
@@ -125,12 +135,12 @@ def _product(a: Expression, b: Expression) -> Expression:
 def test_random_flags_mean_what_their_semantics_say(data: st.DataObject) -> None:
     wanted = [flags(data.draw, 3) for _ in range(12)]
     toy = system(LEAVES, [], [], invariants=[predicate(f"p{i}", x) for i, x in enumerate(wanted)])
-    kernel = Kernel(toy)
     states = random_states(random.Random(data.draw(st.integers(0, 99))), LEAVES, 29)
-    found = kernel.judge(kernel.layout.pack(states))
-    for state, row in zip(states, found, strict=True):
-        values = evaluate(wanted, state)
-        assert [1 - (int(row[0]) >> 2 + i & 1) for i in range(12)] == values, state
+    for kernel in both(toy):
+        found = kernel.judge(kernel.layout.pack(states))
+        for state, row in zip(states, found, strict=True):
+            values = evaluate(wanted, state)
+            assert [1 - (int(row[0]) >> 2 + i & 1) for i in range(12)] == values, state
 
 
 @settings(max_examples=25, deadline=None)
@@ -143,7 +153,7 @@ def test_random_updates_write_the_leaves_that_evaluate_says(data: st.DataObject)
         updates = {x.index: _within(x, data) for x in changed}
         transitions.append(transition("move", flags(data.draw, 2), updates, flags(data.draw, 1), which=i))
     toy = system(LEAVES, [], transitions)
-    compare_expansion(Kernel(toy), random_states(random.Random(7), LEAVES, 27), toy)
+    compare_expansion(toy, random_states(random.Random(7), LEAVES, 27))
 
 
 def _within(x: Leaf, data: st.DataObject) -> Expression:
@@ -158,12 +168,7 @@ def _within(x: Leaf, data: st.DataObject) -> Expression:
     return e.if_(inside, term, high)
 
 
-def compare_expansion(kernel: Kernel, states: list[tuple[int, ...]], toy: TransitionSystem) -> None:
-    following, source, which, tally = kernel.expand(kernel.layout.pack(states))
-    rows = map(tuple, kernel.layout.unpack(following).tolist())
-    found = sorted(zip(source.tolist(), which.tolist(), rows, strict=True))
-    wanted = [(i, t, s) for i, state in enumerate(states) for t, s in successors(toy, state)]
-    assert found == sorted(wanted)
+def compare_expansion(toy: TransitionSystem, states: list[tuple[int, ...]]) -> None:
     degrees = [len(successors(toy, state)) for state in states]
     failing = [
         (i, t)
@@ -171,24 +176,57 @@ def compare_expansion(kernel: Kernel, states: list[tuple[int, ...]], toy: Transi
         for t, x in enumerate(toy.transitions)
         if evaluate([x.failure], state)[0]
     ]
-    assert tally[:3].tolist() == [min(degrees), max(degrees), len(failing)]
-    assert tally[ACTIONS:].sum() == len(wanted)
-    positions, transitions = kernel.failures(kernel.layout.pack(states))
-    assert sorted(zip(positions.tolist(), transitions.tolist(), strict=True)) == failing
+    wanted = [(i, t, s) for i, state in enumerate(states) for t, s in successors(toy, state)]
+    # Successors of eight states stand together, transition by transition.
+    wanted.sort(key=lambda step: (step[0] // 8, step[1], step[0]))
+    failing.sort(key=lambda step: (step[0] // 8, step[1], step[0]))
+    for kernel in both(toy):
+        following, source, which, tally = kernel.expand(kernel.layout.pack(states))
+        rows = map(tuple, kernel.layout.unpack(following).tolist())
+        assert list(zip(source.tolist(), which.tolist(), rows, strict=True)) == wanted
+        assert tally[:3].tolist() == [min(degrees), max(degrees), len(failing)]
+        assert tally[ACTIONS:].sum() == len(wanted)
+        positions, transitions = kernel.failures(kernel.layout.pack(states))
+        assert list(zip(positions.tolist(), transitions.tolist(), strict=True)) == failing
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 50])
 def test_every_count_of_states_is_expanded_whole(count: int) -> None:
     toy = ring(3)
     states = [s for level in explore(toy).levels for s in level][:count]
-    compare_expansion(Kernel(toy), states, toy)
+    compare_expansion(toy, states)
 
 
 def test_counts_by_action() -> None:
     toy = ring(3)
-    kernel = Kernel(toy)
-    for states, counts in zip(explore(toy).levels, explore(toy).generated, strict=True):
-        assert kernel.expand(kernel.layout.pack(states))[3][ACTIONS:].tolist() == counts
+    for kernel in both(toy):
+        for states, counts in zip(explore(toy).levels, explore(toy).generated, strict=True):
+            assert kernel.expand(kernel.layout.pack(states))[3][ACTIONS:].tolist() == counts
+
+
+def test_more_states_than_a_column_has_lanes() -> None:
+    toy = grid([60, 60])
+    columns, compiled = both(toy)
+    states = columns.layout.pack([(i, j) for i in range(60) for j in range(60)])
+    assert len(states) > LANES
+    for found, other in zip(columns.expand(states), compiled.expand(states), strict=True):
+        assert np.array_equal(found, other)
+
+
+def test_no_states_have_no_successors() -> None:
+    for kernel in both(ring(3)):
+        nothing = kernel.layout.pack(np.empty((0, len(ring(3).leaves)), dtype=np.int64))
+        following, source, which, tally = kernel.expand(nothing)
+        assert following.shape == (0, kernel.words) and len(source) == len(which) == 0
+        assert tally.tolist() == [(1 << 63) - 1, *[0] * (len(tally) - 1)]
+        assert kernel.judge(nothing).shape == (0, 1) and len(kernel.hashes(nothing)) == 0
+
+
+def test_columns_are_taken_until_compiled_code_is_there() -> None:
+    kernel = Kernel(ring(3))
+    kernel.judge(kernel.layout.pack(ring(3).initial))
+    assert "code" not in vars(kernel) and isinstance(kernel._functions, Columns)
+    assert kernel.code.addresses["judge"] and isinstance(kernel._functions, Compiled)
 
 
 @pytest.mark.parametrize("leaves", [1, 5, 9, 14])
@@ -197,17 +235,16 @@ def test_states_of_one_to_five_words(leaves: int) -> None:
     wide = system(leaves_of(*(("number", 0, (1 << 21) + 3) for _ in range(leaves))), [[0] * leaves], toy.transitions)
     generator = random.Random(3)
     states = [tuple(generator.randint(1 << 20, (1 << 20) + 2) for _ in range(leaves)) for _ in range(21)]
-    kernel = Kernel(wide)
-    assert kernel.words == (21 * leaves + leaves + 63) // 64 or leaves > 2
-    compare_expansion(kernel, states, wide)
+    assert Kernel(wide).words == (21 * leaves + leaves + 63) // 64 or leaves > 2
+    compare_expansion(wide, states)
 
 
 def test_the_owner_hash_is_the_one_that_is_written_down() -> None:
     for sides in ([5, 5], [1 << 40] * 2, [1 << 60] * 3):
         toy = grid(sides)
-        kernel = Kernel(toy)
-        states = kernel.layout.pack(random_states(random.Random(5), toy.leaves, 19))
-        assert [int(h) for h in kernel.hashes(states)] == [owner_hash(map(int, row)) for row in states]
+        for kernel in both(toy):
+            states = kernel.layout.pack(random_states(random.Random(5), toy.leaves, 19))
+            assert [int(h) for h in kernel.hashes(states)] == [owner_hash(map(int, row)) for row in states]
 
 
 def test_the_owner_hash_never_changes() -> None:
@@ -220,14 +257,14 @@ HASHES = ["0xd8685893e3d7d0e9", "0x1d5ac3395e5fe78e", "0x6fea9825b129317e"]
 def test_more_than_64_verdicts() -> None:
     x = leaves_of(("number", 0, 200))
     toy = system(x, [], [], invariants=[predicate(f"not-{i}", e.not_(e.eq(leaf(x[0]), number(i)))) for i in range(150)])
-    kernel = Kernel(toy)
-    found = kernel.judge(kernel.layout.pack([(i,) for i in range(150)]))
-    assert found.shape == (150, 3)
-    for i, row in enumerate(found):
-        assert [(int(row[b // 64]) >> b % 64) & 1 for b in range(152)] == [int(b == i + 2) for b in range(152)]
+    for kernel in both(toy):
+        found = kernel.judge(kernel.layout.pack([(i,) for i in range(150)]))
+        assert found.shape == (150, 3)
+        for i, row in enumerate(found):
+            assert [(int(row[b // 64]) >> b % 64) & 1 for b in range(152)] == [int(b == i + 2) for b in range(152)]
     totals = np.zeros((1, 3), dtype=np.uint64)
     some = kernel.layout.pack([(3,), (149,)])
-    kernel.survey(some.ctypes.data, 2, totals)
+    kernel.code.calls["survey"](some.ctypes.data, 2, totals.ctypes.data)
     assert [int(t) for t in totals[0]] == [1 << 5, 0, 1 << 151 - 128]
 
 
@@ -242,11 +279,11 @@ def test_goals_are_asked_of_counted_states_only_and_failing_predicates_say_nothi
         invariants=[predicate("never", e.FALSE, big)],
         goals=[predicate("any", e.TRUE, e.eq(leaf(x[0]), number(1)))],
     )
-    kernel = Kernel(toy)
-    found = kernel.judge(kernel.layout.pack([(i,) for i in range(8)]))[:, 0].tolist()
     failed, outside, never, reached = 1, 2, 4, 8
     counted = never | reached
-    assert found == [counted, never | failed, counted, counted, *[never | outside] * 2, *[failed | outside] * 2]
+    for kernel in both(toy):
+        found = kernel.judge(kernel.layout.pack([(i,) for i in range(8)]))[:, 0].tolist()
+        assert found == [counted, never | failed, counted, counted, *[never | outside] * 2, *[failed | outside] * 2]
 
 
 def test_equal_systems_have_equal_texts_and_the_text_names_no_machine() -> None:
@@ -261,3 +298,5 @@ def test_numbers_that_do_not_fit_64_bits_are_refused() -> None:
     toy = system(leaves_of(("number", 0, 1 << 40)), [], [], invariants=[predicate("p", e.le(e.multiply(x, x), x))])
     with pytest.raises(ValueError, match="more than 63 bits hold"):
         Kernel(toy)
+    with pytest.raises(ValueError, match="more than 63 bits hold"):
+        kernel_text(toy, Layout(toy.leaves), verdicts(toy).bits)

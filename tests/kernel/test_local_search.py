@@ -280,7 +280,7 @@ def test_a_store_grows_and_keeps_every_state_once(block: int, row_bytes: int) ->
     states = states.view("<u8")
     kernel = Kernel(system(leaves_of(*(("number", 0, 1 << 62) for _ in range(words))), [], []))
     assert kernel.words == words
-    store = Store(words, row_bytes, kernel.addresses["hashes"], first_slots=2, block=block)
+    store = Store(words, row_bytes, kernel.code.addresses["hashes"], first_slots=2, block=block)
     for part in np.array_split(np.concatenate([states, states[::-1]]), 7):
         part = np.ascontiguousarray(part)
         store.insert(part, kernel.hashes(part))
@@ -305,7 +305,7 @@ def test_a_store_refuses_to_grow_past_its_limit() -> None:
 def test_a_search_from_the_smallest_store_and_chunks_agrees() -> None:
     toy, wanted = ring(4), explore(ring(4))
     kernel = Kernel(toy)
-    tiny = Store(kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"], first_slots=2, block=3)
+    tiny = Store(kernel.words, kernel.layout.row_bytes, kernel.code.addresses["hashes"], first_slots=2, block=3)
     found = Search(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
     assert (found.levels, found.generated) == ([len(level) for level in wanted.levels], wanted.generated)
 

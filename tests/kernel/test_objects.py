@@ -16,6 +16,7 @@ import pytest
 from isrcheck.checker.kernel import native
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.objects import VARIABLE, Folder, objects
+from isrcheck.model.language.system import TransitionSystem
 from tests.cli.running import counter, run
 from tests.kernel.toys import ring
 
@@ -135,29 +136,45 @@ def test_many_at_once_see_whole_objects(folder: Folder) -> None:
     assert [path.suffix for path, _ in folder.files()] == [""]
 
 
+def compiled(toy: TransitionSystem) -> Kernel:
+    """A kernel that runs as compiled code."""
+    kernel = Kernel(toy)
+    assert kernel.code.addresses["judge"]
+    return kernel
+
+
 def test_a_kernel_is_compiled_once_and_then_loaded(folder: Folder, compilations: list[str]) -> None:
     states = np.array([[0], [1], [2]], dtype=np.uint64)
-    first = Kernel(ring(3)).expand(states)
+    first = compiled(ring(3)).expand(states)
     assert len(compilations) == 1
-    again = Kernel(ring(3)).expand(states)
+    again = compiled(ring(3)).expand(states)
     assert len(compilations) == 1
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-    Kernel(ring(4)).expand(states)
+    compiled(ring(4))
     assert len(compilations) == 2
     for path, _ in folder.files():
         flip(path)
-    Kernel(ring(3)).expand(states)
+    compiled(ring(3))
     assert len(compilations) == 3
 
 
 def test_what_tells_failing_instances_is_compiled_when_it_is_asked_for(folder: Folder, compilations: list[str]) -> None:
-    kernel = Kernel(ring(3))
+    kernel = compiled(ring(3))
     kernel.judge(np.array([[0]], dtype=np.uint64))
     kernel.expand(np.array([[0]], dtype=np.uint64))
     assert len(compilations) == 1
     assert "@failures(" not in compilations[0]
     kernel.failures(np.array([[0]], dtype=np.uint64))
     assert len(compilations) == 2
+
+
+def test_what_runs_on_columns_is_not_compiled(folder: Folder, compilations: list[str]) -> None:
+    kernel = Kernel(ring(3))
+    assert kernel.digest
+    states = kernel.layout.pack(ring(3).initial)
+    for function in (kernel.expand, kernel.judge, kernel.failures, kernel.hashes):
+        function(states)
+    assert compilations == []
 
 
 def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,9 +187,11 @@ def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch
 
 def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_path: Path) -> None:
     model = counter(tmp_path)
-    assert run("check", model, "--quiet", "--no-cache").code == 0
+    assert run("check", model, "--quiet", "--checkpoint", tmp_path / "one", "--no-cache").code == 0
     assert run("cache").out == f"{folder.path}: 0 files, 0.0 MiB of at most 512 MiB\n"
     assert run("check", model, "--quiet").code == 0
+    assert folder.files() == []
+    assert run("check", model, "--quiet", "--checkpoint", tmp_path / "other").code == 0
     assert len(folder.files()) == 1
     assert run("cache", "--clear").out.endswith("1 file, 0.0 MiB of at most 512 MiB, cleared\n")
     assert folder.files() == []

@@ -72,7 +72,7 @@ def test_workers_that_meet_all_the_time_keep_every_fingerprint_once() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        shape = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
+        shape = (kernel.words, kernel.layout.row_bytes, kernel.code.addresses["hashes"])
         store = Store(*shape, None, 6, first_slots=1, block=3, compact=True)
         run = Search(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
@@ -108,7 +108,7 @@ def test_states_with_equal_fingerprints_are_one_and_that_is_what_the_probability
     pairs = np.array([[w, h ^ 77] for w, h in zip(first.tolist(), inner, strict=True)], dtype=np.uint64)
     hashes = np.full(len(pairs), 5 << 57, dtype=np.uint64)
     for compact, kept in ((True, 1), (False, 2000)):
-        store = Store(2, 16, kernel.addresses["hashes"], compact=compact, first_slots=1 << 13)
+        store = Store(2, 16, kernel.code.addresses["hashes"], compact=compact, first_slots=1 << 13)
         store.insert(pairs, kernel.hashes(pairs) if not compact else hashes)
         assert int(store.counts.sum()) == kept
 

@@ -69,7 +69,7 @@ def test_workers_that_meet_all_the_time_keep_every_state_once(seed: int) -> None
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        place = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
+        place = (kernel.words, kernel.layout.row_bytes, kernel.code.addresses["hashes"])
         store = Store(*place, None, 6, first_slots=1, block=3)
         run = Search(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
@@ -91,7 +91,7 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
     rows = kernel.layout.pack([[i] for i in range(60_000)])
     hashes = kernel.hashes(rows)
     row_bytes = kernel.layout.row_bytes
-    store = Store(kernel.words, row_bytes, kernel.addresses["hashes"], None, 8, first_slots=1 << 10)
+    store = Store(kernel.words, row_bytes, kernel.code.addresses["hashes"], None, 8, first_slots=1 << 10)
     start, done = threading.Barrier(8), []
 
     def insert() -> None:

@@ -27,8 +27,8 @@ from isrcheck.checker.engines.local.store import PARTITION_BITS, OutOfMemory, St
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Storing
 from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.llvm import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.kernel.orbits import Orbits, distinct
+from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.results import LimitTooSmall
 from isrcheck.model.language.system import TransitionSystem
 
@@ -148,7 +148,7 @@ def search_large(
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
-    shape = (kernel.words, kernel.layout.row_bytes, kernel.addresses["hashes"])
+    shape = (kernel.words, kernel.layout.row_bytes, kernel.code.addresses["hashes"])
     spool = None if storing.kind == "memory" else storing.folder or tempfile.gettempdir()
     store = Store(*shape, limits.memory, workers, compact=compact, spool=spool)
     run = Search(system, kernel, store, limits, report, began, workers, orbits)
@@ -288,7 +288,7 @@ class Search(Levelwise):
         ends = np.stack(self._ends[level - 1 : level + 1])
         starts, hands = self._share(ends)
         names = ("expand", "hashes", "judge")
-        addresses = [self.kernel.addresses[name] for name in names]
+        addresses = [self.kernel.code.addresses[name] for name in names]
         addresses.append(0 if self.orbits is None else self.orbits.addresses["representatives"])
         functions = np.array(addresses, dtype=np.int64)
         constrained = bool(self.system.constraints)
@@ -365,7 +365,7 @@ class Search(Levelwise):
 
     def _survey(self, ends: Integers) -> None:
         """The verdicts of all states behind the last whole level."""
-        self._look_over(ends, self.kernel.addresses["survey"], lambda worker: worker.totals)
+        self._look_over(ends, self.kernel.code.addresses["survey"], lambda worker: worker.totals)
 
     def _weight(self, ends: Integers, orbits: Orbits) -> int:
         """How many states the orbits behind the last whole level have."""

@@ -9,7 +9,7 @@ from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.exploration import Exploration, Limits, Stop
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.kernel.llvm import ACTIONS, FAILURES, LEAST
+from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, LEAST
 from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 

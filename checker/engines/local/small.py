@@ -16,7 +16,7 @@ from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, 
 from isrcheck.checker.exploration import Exploration, Limits, Progress, Report
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.kernel.llvm import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 

@@ -12,7 +12,7 @@ from isrcheck.checker.engines.simulation import loops
 from isrcheck.checker.exploration import Path
 from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.kernel.llvm import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.system import TransitionSystem
@@ -43,7 +43,7 @@ class Start:
         self.wanted = mask(kernel.verdicts.words, [FAILED, *kernel.verdicts.invariants.values()])
         self.constrained = bool(system.constraints)
         names = ("expand", "failures", "judge", "hashes")
-        self.functions = np.array([kernel.addresses[name] for name in names], dtype=np.int64)
+        self.functions = np.array([kernel.code.addresses[name] for name in names], dtype=np.int64)
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 
     @property

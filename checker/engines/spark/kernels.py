@@ -18,7 +18,7 @@ BLOCK_ROWS = 1 << 19
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
-"""Positions in a tally, as `isrcheck.checker.kernel.llvm` has them."""
+"""Positions in a tally, as `isrcheck.checker.kernel.tally` has them."""
 
 
 def kept() -> dict[str, Any]:

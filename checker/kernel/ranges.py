@@ -1,0 +1,30 @@
+"""Which numbers every engine that computes with 64 bits can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from isrcheck.model.language.expressions import Expression
+
+LARGEST: Final = 1 << 62
+"""Values stay below this, so that sums, differences and shifts by one never leave 64 bits."""
+
+
+def require_fitting(roots: Iterable[Expression]) -> None:
+    """`ValueError` where an expression, or a part of one, can be too large."""
+    seen, stack = set[Expression](), list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.low < -LARGEST or node.high > LARGEST:
+            raise ValueError(f"{node!r} can reach {node.low}..{node.high}, more than 63 bits hold")
+        stack.extend(node.arguments)
+
+
+def require_in_set(broker: Expression) -> None:
+    """`ValueError` for a broker that no set of 64 bits has room for."""
+    if broker.low < -1 or broker.high > 61:
+        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")
