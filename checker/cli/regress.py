@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,6 +88,7 @@ def command(
     output = Output.taken(options)
     output.require_apart()
     output.require_writable()
+    from isrcheck.checker.engines.local.search import processors
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.scenarios.collection import OWN, folders
 
@@ -101,7 +101,7 @@ def command(
     failure: Failure | None = None
     try:
         derive = partial(_derived, limits=Limits(max_states, max_seconds), told=output.html is not None)
-        for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or _cores(), update):
+        for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or processors(), update):
             outcomes.append(outcome)
             click.echo("\n".join(_text(outcome)), err=output.to_stdout)
             if outcome.code == Exit.INTERRUPTED:
@@ -167,10 +167,6 @@ def _blame(error: BaseException) -> tuple[str, int]:
         words = " ".join(f"{type(error).__name__}: {error}".split())
         failure = Failure(f"this is a bug in isrcheck: {words}; please report it", Exit.BUG)
     return failure.message, failure.code
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # --- judging --------------------------------------------------------------------------------------------------------

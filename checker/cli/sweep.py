@@ -1,4 +1,4 @@
-"""`isrcheck sweep`: a matrix of models, settings and invariants, as Spark tasks."""
+"""`isrcheck sweep`: a matrix of models, settings and invariants, in processes of this machine or as Spark tasks."""
 
 from __future__ import annotations
 
@@ -19,30 +19,47 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcomes as JSON; - is standard output.")
-@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
+@click.option("--master", metavar="URL", help="Run them as tasks of Spark, where it runs (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
-def command(file: str, json_path: str | None, master: str, conf: dict[str, str]) -> None:
-    """Runs the checks of FILE (TOML, see docs/spark.md), each with the local engine, and prints a table.
+def command(file: str, json_path: str | None, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
+    """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
     One that fails or needs too much does not keep the others from being done. The exit code is the one that wins
     among theirs.
     """
+    if master is None and conf:
+        raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
+    if master is not None and workers is not None:
+        raise click.UsageError("--workers is for this machine; with --master, Spark says how many there are")
     require_writable(json_path)
-    from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.engines.spark.interruptions import deferred
-    from isrcheck.checker.engines.spark.session import Spark
-    from isrcheck.checker.engines.spark.sweeping import outcomes
     from isrcheck.checker.sweeps.matrix import read
 
     cells = read(Path(file), size_of)
-    with deferred():
-        found = outcomes(Spark(Cluster(master=master, conf=conf)), [asdict(cell) for cell in cells])
+    found = _outcomes([asdict(cell) for cell in cells], workers, master, conf)
     rows = [{**asdict(cell), **outcome} for cell, outcome in zip(cells, found, strict=True)]
     code = next(c for c in ORDER if c in {row["exit_code"] for row in rows})
     click.echo("\n".join(_text([cell.title for cell in cells], rows)), err=json_path == STDOUT)
     if json_path is not None:
         write_json(json_path, {"format": FORMAT, "exit_code": code, "cells": rows})
     raise click.exceptions.Exit(code)
+
+
+def _outcomes(
+    cells: list[dict[str, Any]], workers: int | None, master: str | None, conf: dict[str, str]
+) -> list[dict[str, Any]]:
+    if master is None:
+        from isrcheck.checker.engines.local.search import processors
+        from isrcheck.checker.sweeps.local import outcomes as local
+
+        return local(cells, workers or processors())
+    from isrcheck.checker.engines.spark.cluster import Cluster
+    from isrcheck.checker.engines.spark.interruptions import deferred
+    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.engines.spark.sweeping import outcomes
+
+    with deferred():
+        return outcomes(Spark(Cluster(master=master, conf=conf)), cells)
 
 
 def _text(titles: list[str], rows: list[dict[str, Any]]) -> list[str]:

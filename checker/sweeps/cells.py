@@ -77,7 +77,10 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            # In a group of its own it is not interrupted by a terminal: whoever began it ends it.
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
+            )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         limit = None if cell["max_seconds"] is None else cell["max_seconds"] + GRACE
@@ -94,6 +97,11 @@ class Cells:
         outcome: dict[str, Any] = json.loads(line)
         return outcome
 
+    def kill(self) -> None:
+        """Ends the process while another thread waits for its answer."""
+        if self._process is not None:
+            self._process.kill()
+
     def end(self) -> None:
         if self._process is not None:
             self._process.kill()
@@ -105,7 +113,7 @@ def _ended(code: int) -> dict[str, Any]:
     if code == -9:
         return failed("its process was killed: out of memory; give it a max_memory", 152)
     if code == 1:
-        return failed("isrcheck cannot be run by the executors; install it there with all it needs", 153)
+        return failed("isrcheck cannot be run there; executors of Spark need it installed with all it needs", 153)
     return failed(f"its process has ended ({code}): the model ends the program, or out of memory", 152)
 
 

@@ -26,6 +26,7 @@ from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.session import Spark
 from isrcheck.checker.exploration import Limits
 from tests.cli.running import run
+from tests.sweeps.dying import require_answers
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session")]
 SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
@@ -251,76 +252,5 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
     assert (said.code, f"{part} is missing or damaged; begin anew with --checkpoint" in said.err) == (150, True)
 
 
-SWEEP = """
-[[matrix]]
-models = ["kip-101"]
-settings = {replicas = 2, log_size = [1, 2], max_records = 1, max_leader_epoch = [1]}
-invariants = ["weak-isr", "strong-isr"]
-[[matrix]]
-models = ["MODEL"]
-settings = {harm = [0, 1, 2, 3]}
-max_memory = "1GiB"
-[[matrix]]
-models = ["kip-320"]
-max_states = 10
-[[matrix]]
-models = ["kip-321"]
-"""
-HARMFUL = '''\
-import os, signal
-from isrcheck.model.language import Model, action, flag, setting
-
-class Harmful(Model):
-    """Does what a cell of a sweep should not do."""
-    harm = setting(0, at_least=0, meaning="what it does")
-
-    def variables(self):
-        if self.harm == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.harm == 2:
-            os._exit(7)
-        if self.harm == 3:
-            raise ValueError("no")
-        print("a model may print")
-        return {"on": flag}
-
-    @action(actor="someone")
-    def switch(self, s):
-        """Switches on."""
-        s.require(~s.on)
-        s.on = True
-'''
-
-
 def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:
-    model = tmp_path / "harmful.py"
-    model.write_text(HARMFUL)
-    (tmp_path / "sweep.toml").write_text(SWEEP.replace("MODEL", str(model)))
-    said = run("sweep", str(tmp_path / "sweep.toml"), "--json", str(tmp_path / "s.json"), "--master", "local[2]")
-    cells = json.loads((tmp_path / "s.json").read_text())["cells"]
-    settings = [{"replicas": 2, "log_size": n, "max_records": 1, "max_leader_epoch": 1} for n in (1, 2)]
-    wanted = [check("kip-101", s, invariants=[name]) for s in settings for name in ("weak-isr", "strong-isr")]
-    assert [(c["verdict"], c["distinct"]) for c in cells[:4]] == [(w.verdict, w.distinct) for w in wanted]
-    assert [(c["verdict"], c["exit_code"]) for c in cells[4:]] == [
-        ("holds", 0), (None, 152), (None, 152), (None, 150), ("incomplete", 152), (None, 150),
-    ]  # fmt: skip
-    assert cells[5]["reason"] == "its process was killed: out of memory; give it a max_memory"
-    assert "harmful.py" in cells[7]["reason"]
-    assert (said.code, said.out.splitlines()[-1]) == (152, "10 checks: 5 holds, 1 incomplete, 4 not run")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "is no sweep: write one or more tables [[matrix]]"),
-        ("[[matrix", "is not TOML"),
-        ("[[matrix]]\n", "models is missing; write a list of models, at least one"),
-        ('[[matrix]]\nmodels = "kip-101"', "models is 'kip-101'; write a list of models"),
-        ('[[matrix]]\nmodels = ["kip-101"]\nsetting = {}', "there is no key 'setting'; did you mean settings"),
-    ],
-)
-def test_a_file_that_is_no_sweep(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "sweep.toml").write_text(text)
-    said = run("sweep", str(tmp_path / "sweep.toml"))
-    assert (said.code, said.err.count("\n")) == (150, 1)
-    assert words in said.err
+    require_answers(tmp_path, "--master", "local[2]")

@@ -1,0 +1,73 @@
+"""Sweeps: every cell gets its own answer, whatever the others do, on this machine."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.running import run
+from tests.sweeps.dying import require_answers
+
+LONG = """
+[[matrix]]
+models = ["kip-320"]
+settings = {replicas = 3, log_size = [3, 4], max_records = 3, max_leader_epoch = 2}
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_in_which_cells_die(workers: int, tmp_path: Path) -> None:
+    require_answers(tmp_path, "--workers", str(workers))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is no sweep: write one or more tables [[matrix]]"),
+        ("[[matrix", "is not TOML"),
+        ("[[matrix]]\n", "models is missing; write a list of models, at least one"),
+        ('[[matrix]]\nmodels = "kip-101"', "models is 'kip-101'; write a list of models"),
+        ('[[matrix]]\nmodels = ["kip-101"]\nsetting = {}', "there is no key 'setting'; did you mean settings"),
+    ],
+)
+def test_a_file_that_is_no_sweep(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "sweep.toml").write_text(text)
+    said = run("sweep", str(tmp_path / "sweep.toml"))
+    assert (said.code, said.err.count("\n")) == (150, 1)
+    assert words in said.err
+
+
+def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(LONG)
+    with subprocess.Popen(
+        [sys.executable, "-m", "isrcheck", "sweep", "sweep.toml", "--workers", "2"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+    ) as process:  # fmt: skip
+        while len(begun := children(process.pid)) < 2:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+    assert (process.returncode, out, err) == (130, "", "isrcheck: interrupted\n")
+    assert not [child for child in begun if psutil.pid_exists(child)]
+
+
+def children(of: int) -> list[int]:
+    return [child.pid for child in psutil.Process(of).children() if "isrcheck.checker.sweeps.cells" in child.cmdline()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--conf", "a=b"), "--conf is a setting of Spark"),
+        (("--workers", "2", "--master", "local[2]"), "--workers is for this machine"),
+    ],
+)
+def test_options_that_do_not_go_together(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    said = run("sweep", tmp_path / "sweep.toml", *words)
+    assert said.code == 2
+    assert message in said.err
