@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -47,25 +48,33 @@ class SmallLevels(NativeLevels):
 
     def _finder(self, targets: Words) -> Callable[[Words], Integers]:
         try:
-            return Known(self.kernel, targets, np.arange(len(targets))).positions
+            return Known.of(self.kernel, targets).positions
         except TooLarge:
             return super()._finder(targets)
 
 
+@dataclass(frozen=True)
 class Known:
     """Different states in the order of their hashes, each with a number."""
 
-    def __init__(self, kernel: Kernel, rows: Words, numbers: Integers) -> None:
+    kernel: Kernel
+    rows: Words
+    hashes: Words
+    numbers: Integers
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Words) -> Known:
+        """Some different states with their positions; `TooLarge` where hashes do not tell them apart."""
         hashes = kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
-        self._kernel = kernel
-        self.rows, self.hashes, self.numbers = rows[order], hashes[order], numbers[order]
-        if (self.hashes[1:] == self.hashes[:-1]).any():
+        rows, hashes = rows[order], hashes[order]
+        if (hashes[1:] == hashes[:-1]).any():
             raise TooLarge
+        return cls(kernel, rows, hashes, order)
 
     def positions(self, states: Words) -> Integers:
         """The number of each of some states, -1 where it is not known."""
-        hashes = self._kernel.hashes(states)
+        hashes = self.kernel.hashes(states)
         place = np.searchsorted(self.hashes, hashes)
         found = np.full(len(states), -1, dtype=np.int64)
         (near,) = np.nonzero(place < len(self.hashes))
@@ -75,8 +84,11 @@ class Known:
         return found
 
     def with_new(self, rows: Words) -> tuple[Known, Words]:
-        """These states and some more, and which of those are new; `TooLarge` where hashes do not tell them apart."""
-        hashes = self._kernel.hashes(rows)
+        """These states and some more, and which of those are new; `TooLarge` where hashes do not tell them apart.
+
+        The numbers of all of them are 0 then.
+        """
+        hashes = self.kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
         rows, hashes = rows[order], hashes[order]
         again = np.concatenate([np.zeros(min(1, len(rows)), dtype=np.bool_), hashes[1:] == hashes[:-1]])
@@ -89,13 +101,10 @@ class Known:
         known[inside] = self.hashes[place[inside]] == hashes[inside]
         if not (self.rows[place[known]] == rows[known]).all():
             raise TooLarge
-        more = object.__new__(Known)
-        more._kernel = self._kernel
         place, rows, hashes = place[~known], rows[~known], hashes[~known]
-        more.rows = np.insert(self.rows, place, rows, axis=0)
-        more.hashes = np.insert(self.hashes, place, hashes)
-        more.numbers = np.zeros(len(more.hashes), dtype=np.int64)
-        return more, rows
+        all_hashes = np.insert(self.hashes, place, hashes)
+        numbers = np.zeros(len(all_hashes), dtype=np.int64)
+        return Known(self.kernel, np.insert(self.rows, place, rows, axis=0), all_hashes, numbers), rows
 
 
 class SmallSearch(Levelwise):
@@ -114,7 +123,7 @@ class SmallSearch(Levelwise):
         super().__init__(system, kernel, limits, self._rows)
         self._report, self._began, self._largest = report, began, largest
         none = np.empty((0, kernel.words), dtype=np.uint64)
-        self._known, self._fresh = Known(kernel, none, np.empty(0, dtype=np.int64)), [none]
+        self._known, self._fresh = Known.of(kernel, none), [none]
         self._block = max(8, min(BLOCK, ROOM // max(kernel.transitions, 1)))
         self._begin()
 
