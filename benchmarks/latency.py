@@ -45,9 +45,11 @@ def caches(cold: bool) -> Iterator[dict[str, str]]:
 
 def measured(command: list[str], folder: Path, cold: bool) -> tuple[float, float]:
     """Seconds of the clock and of processors that a command takes."""
-    with caches(cold) as environment:
+    with caches(cold) as folders:
+        environment = {**os.environ, **folders}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed command has its files compiled
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        done = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
         wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 12):
         sys.exit(f"{shlex.join(command)} ended with {done.returncode}: {done.stderr.decode()[-300:]}")

@@ -17,6 +17,8 @@ from isrcheck.checker.kernel.verdicts import Verdicts, verdicts
 from isrcheck.model.language.system import TransitionSystem
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from isrcheck.checker.kernel.native import Code
 
 Integers = npt.NDArray[np.int64]
@@ -37,6 +39,7 @@ class Kernel:
         self.transitions = len(system.transitions)
         self.actions = len(system.actions)
         self._functions: Columns | Compiled = Columns(system, self.layout, self.verdicts.bits)
+        self._ahead: Future[Code] | None = None
 
     # --- compiled code ----------------------------------------------------------------------------------------------
 
@@ -52,15 +55,28 @@ class Kernel:
         """The SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    def compile_ahead(self) -> None:
+        """Begins to compile, or to load what was compiled before, while others go on."""
+        from isrcheck.checker.kernel.native import begun
+
+        if self._ahead is None:
+            self._ahead = begun(self._compiled)
+
     @cached_property
     def code(self) -> Code:
-        """The text compiled, or loaded if it was compiled before."""
+        """The compiled text."""
+        self.compile_ahead()
+        assert self._ahead is not None
+        code = self._ahead.result()
+        self._functions = Compiled(self, code)
+        return code
+
+    def _compiled(self) -> Code:
         from isrcheck.checker.kernel.native import Code
         from isrcheck.checker.kernel.objects import objects
 
         code = Code(self.text, objects=objects())
-        assert code.addresses["expand"]  # compiled here, where its time is counted
-        self._functions = Compiled(self, code)
+        assert code.addresses["expand"]
         return code
 
     @property

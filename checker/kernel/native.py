@@ -26,7 +26,8 @@ SIGNATURES: Final[Mapping[str, tuple[int, bool]]] = {
 MODULE: Final = "; --- module\n"
 """The line between the modules of a text. A module is compiled when one of its functions is first asked for."""
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
-ATTENDED: Final = "isrcheck compiles"
+COMPILING: Final = "isrcheck compiles"
+"""The name of a thread that cannot be interrupted."""
 PASSES: Final = "sroa"
 """Variables into registers, no more: the text shares its expressions and is vectors already.
 
@@ -58,7 +59,7 @@ class Code:
 
     def _address(self, name: str, module: str) -> int:
         if module not in self._engines:
-            self._engines[module] = attended(lambda: _compiled(module, self._objects))
+            self._engines[module] = begun(lambda: _compiled(module, self._objects)).result()
         address: int = self._engines[module].get_function_address(name)
         return address
 
@@ -86,10 +87,11 @@ class _Lazily(Mapping[str, Any]):
         return len(self._known)
 
 
-def attended(work: Callable[[], Any]) -> Any:
-    """What some work gives that Python cannot interrupt: it is done by another thread, and this one hears Ctrl-C.
+def begun(work: Callable[[], Any]) -> Future[Any]:
+    """What some work will give, done by another thread: Python cannot interrupt a compiler, but it can a wait.
 
-    The thread goes on after that; a process that has been interrupted must not wait for it.
+    The thread goes on after an interruption. Python waits for it in the end; a process that must not does not end as
+    others do.
     """
     outcome: Future[Any] = Future()
 
@@ -99,8 +101,8 @@ def attended(work: Callable[[], Any]) -> Any:
         except BaseException as error:
             outcome.set_exception(error)
 
-    threading.Thread(target=run, name=ATTENDED, daemon=True).start()
-    return outcome.result()
+    threading.Thread(target=run, name=COMPILING).start()
+    return outcome
 
 
 def _compiled(text: str, objects: Objects | None) -> Any:

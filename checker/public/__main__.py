@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from typing import NoReturn
 
 INTERRUPTED = 130
 _MOMENT = 0.01
@@ -23,9 +24,7 @@ def main() -> None:
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            _end(INTERRUPTED)
-        raise
+        _end(ended.code)
 
 
 def hear_every_interruption() -> None:
@@ -45,12 +44,13 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def _end(code: int) -> None:
+def _end(code: str | int | None) -> NoReturn:
     """Ends the process without waiting for a compiler that cannot be stopped."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if any(thread.name == "isrcheck compiles" for thread in threading.enumerate()):
-        os._exit(code)
+    native = sys.modules.get("isrcheck.checker.kernel.native")
+    if native is not None and any(thread.name == native.COMPILING for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 0)
     sys.exit(code)
 
 

@@ -150,7 +150,7 @@ def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path
 @pytest.mark.parametrize(
     "work",
     [
-        "from isrcheck.checker.kernel.native import attended\ntell(); attended(lambda: sleep(3600))",
+        "from isrcheck.checker.kernel.native import begun\ntell(); begun(lambda: sleep(3600)).result()",
         "tell(); sleep(3600)",
     ],
     ids=["while code is compiled", "while modules are imported"],

@@ -13,8 +13,9 @@ from isrcheck.checker.engines.local import search, small
 from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.model.language.expressions import eq, le, leaf, lt
 from isrcheck.model.language.system import TransitionSystem
-from tests.kernel.toys import grid, ring
+from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 
 ANYTHING = {"keep_going": False, "deadlock": True, "limits": Limits(), "report": None}
 
@@ -42,6 +43,35 @@ def test_a_space_that_is_larger_is_explored_by_the_other_search(monkeypatch: pyt
         SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=99).explore(False, False)
     assert SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=100).explore(False, False).levels
     assert essence(search(toy, **ANYTHING, small=99)[0]) == essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("keep_going", "workers"), [(False, 1), (True, 2)])
+def test_the_other_search_goes_on_with_the_whole_levels_of_a_small_one(keep_going: bool, workers: int) -> None:
+    x = leaf(leaves_of(("number", 0, 5), ("number", 0, 5))[0])
+    toy = grid([6, 6], goals=[predicate("three", eq(x, number(3)))], constraints=[predicate("few", le(x, number(4)))])
+    toys = [toy, replace(toy, invariants=(predicate("four", lt(x, number(4))),)), ring(4)]
+    for toy in toys:
+        how = {**ANYTHING, "keep_going": keep_going, "workers": workers}
+        wanted, levels = search(toy, **how, small=0)  # type: ignore[arg-type]
+        for size in range(1, sum(wanted.levels) + 2, 4):
+            found, its = search(toy, **how, small=size)  # type: ignore[arg-type]
+            assert essence(found) == essence(wanted)
+            assert its.depth == levels.depth
+            for level in range(1, its.depth + 1):
+                assert np.array_equal(*(np.unique(x.level_states(level), axis=0) for x in (its, levels)))
+
+
+def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead, made = Kernel.compile_ahead, list[object]()
+
+    def noted(kernel: Kernel) -> None:
+        ahead(kernel)
+        made.append(kernel._ahead)
+
+    monkeypatch.setattr(Kernel, "compile_ahead", noted)
+    search(grid([10, 10]), **ANYTHING, small=50)  # type: ignore[arg-type]
+    assert len(made) > 1
+    assert len(set(made)) == 1
 
 
 def test_states_with_one_hash_are_left_to_the_other_search(monkeypatch: pytest.MonkeyPatch) -> None:

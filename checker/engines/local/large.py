@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -140,8 +140,12 @@ def search_large(
     classes: Sequence[Sequence[int]],
     keeping: Keeping | None,
     storing: Storing,
+    known: Sequence[tuple[Level, Words]] = (),
 ) -> tuple[Exploration, NativeLevels]:
-    """The search that uses all workers, a limit of memory, symmetry, checkpoints and disks; see `search`."""
+    """The search that uses all workers, a limit of memory, symmetry, checkpoints and disks; see `search`.
+
+    It goes on behind `known`, whole levels with their states that another search has found.
+    """
     compact = storing.kind == "compact"
     workers = _affordable(system, workers, limits.memory)
     minimum = minimum_memory(system, workers, compact)
@@ -155,7 +159,7 @@ def search_large(
     if keeping is not None:
         run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, compact, classes))
     with termination_interrupts(keeping is not None):
-        exploration = run.explore(keep_going, deadlock)
+        exploration = run.explore(keep_going, deadlock, known)
     exploration.workers = workers
     if storing.kind != "memory":
         exploration.extra["store"] = storing.kind
@@ -194,13 +198,14 @@ class Search(Levelwise):
         self.checkpoint: Checkpoint | None = None
         self._stored: list[_StoredLevel] = []
 
-    def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
+    def explore(self, keep_going: bool, deadlock: bool, known: Sequence[tuple[Level, Words]] = ()) -> Exploration:
         first = self._first()
         answer = Exploration(initial=len(first))
         if self.orbits is not None:
             answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
         if self.checkpoint is not None and self.checkpoint.resumed:
-            self._restore(self.checkpoint, answer, deadlock)
+            self._go_on(self._restored(self.checkpoint), answer, deadlock)
+        self._go_on(self._inserted(known), answer, deadlock)
         try:
             if not self.history:
                 self._initial(first)
@@ -261,15 +266,23 @@ class Search(Levelwise):
         self.store.insert(counted, self.kernel.hashes(counted))
         self._finish_level()
 
-    def _restore(self, checkpoint: Checkpoint, answer: Exploration, deadlock: bool) -> None:
+    def _restored(self, checkpoint: Checkpoint) -> list[_StoredLevel]:
         """The levels of a checkpoint; `LimitTooSmall` where the limit of memory does not even hold them."""
         try:
-            levels = checkpoint.read(self.store)
+            return [_StoredLevel.from_json(level) for level in checkpoint.read(self.store)]
         except OutOfMemory:
             rows = checkpoint.size // self.store.row_bytes
             needed = minimum_memory(self.system, len(self._workers)) + checkpoint.size + 8 * rows
             raise LimitTooSmall(self.limits.memory or 0, needed) from None
-        for number, level in enumerate(map(_StoredLevel.from_json, levels)):
+
+    def _inserted(self, known: Sequence[tuple[Level, Words]]) -> Iterator[_StoredLevel]:
+        for level, rows in known:
+            self.store.insert(rows, self.kernel.hashes(rows))
+            yield _StoredLevel(**vars(level), ends=self.store.counts)
+
+    def _go_on(self, levels: Iterable[_StoredLevel], answer: Exploration, deadlock: bool) -> None:
+        """Whole levels whose states are in the store by now become those of this search."""
+        for number, level in enumerate(levels):
             if level.distinct:
                 self._ends.append(level.ends)
             if deadlock and level.degrees is not None and level.degrees[0] == 0:

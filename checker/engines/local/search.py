@@ -1,7 +1,7 @@
-"""The local engine: exact breadth-first search over packed states, level by level, in native code.
+"""The local engine: exact breadth-first search over packed states, level by level.
 
-A small space is explored with arrays alone, a large one, or one with anything particular, by workers over a store. What
-is found is the same.
+A small space, and the first levels of a large one, are explored with arrays alone; what is more, or has anything
+particular, by workers over a store, in compiled code. What is found is the same.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.levelwise import Level
 from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 PLENTY: Final = 1 << 30
@@ -40,36 +42,29 @@ def search(
     brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
     levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
     where the states are; what is said of a compact store stands in `extra`. A space of up to `small` states may be
-    explored without all this; with 0 none is.
+    explored without all this, and of a larger one the first levels; with 0 none is.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
     compiled = time.perf_counter()
     little = limits.memory is not None and limits.memory < PLENTY
-    found = None
+    found, known = None, list[tuple[Level, Words]]()
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        found = _searched(SmallSearch(system, kernel, limits, report, began, small), keep_going, deadlock, workers)
+        first = SmallSearch(system, kernel, limits, report, began, small)
+        try:
+            found = first.explore(keep_going, deadlock), first.levels
+            found[0].workers = workers  # who have nothing to do
+        except TooLarge:
+            known = first.whole()
     if found is None:
         from isrcheck.checker.engines.local.large import search_large
 
         found = search_large(
             system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-            workers=workers, classes=classes, keeping=keeping, storing=storing,
+            workers=workers, classes=classes, keeping=keeping, storing=storing, known=known,
         )  # fmt: skip
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
-
-
-def _searched(
-    search: SmallSearch, keep_going: bool, deadlock: bool, workers: int
-) -> tuple[Exploration, NativeLevels] | None:
-    """What a search for small spaces finds, None where the space is not small; the workers have nothing to do."""
-    try:
-        found = search.explore(keep_going, deadlock)
-    except TooLarge:
-        return None
-    found.workers = workers
-    return found, search.levels
 
 
 def processors() -> int:

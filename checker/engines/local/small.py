@@ -1,6 +1,6 @@
 """The search for small spaces: arrays and nothing else, so that an answer does not wait for what large ones need.
 
-A space that turns out larger is begun again by the other search; what that costs is a fraction of what it takes.
+The other search goes on with the whole levels of a space that turns out larger, with code that is compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
-LARGEST: Final = 1 << 17
-"""States that are still few: their search takes about as long as the loops of the other one take to load."""
+LARGEST: Final = 1 << 18
+"""States that are still few: their search takes about as long as the other one takes to compile or to load."""
 ROOM: Final = 1 << 19
 """Successors of the states that are expanded at once, at most."""
 
@@ -144,6 +144,10 @@ class SmallSearch(Levelwise):
         answer.peak_store_bytes = self._held
         return answer
 
+    def whole(self) -> list[tuple[Level, Words]]:
+        """The whole levels with their states."""
+        return list(zip(self.history, self._rows.rows, strict=True))
+
     @property
     def _held(self) -> int:
         return 2 * self._known.rows.nbytes + self._known.hashes.nbytes
@@ -192,6 +196,8 @@ class SmallSearch(Levelwise):
             rows = np.ascontiguousarray(rows[~outside])
         self._known, new = self._known.with_new(rows)
         self._fresh.append(new)
+        if len(self._known.hashes) > self._largest // 2:
+            self.kernel.compile_ahead()
         if len(self._known.hashes) > self._largest:
             raise TooLarge
 
