@@ -284,6 +284,7 @@ class Result:
                 "goals_switched_off": self.goals_switched_off,
             },
             "invariants": {name: finding.to_json() for name, finding in self.findings.items()},
+            "not_asked": self.unasked,
             "seconds": {name: round(s, 6) for name, s in self.seconds.items()},
             "peak_rss_bytes": self.peak_rss_bytes,
             "store_bytes": self.store_bytes,

@@ -88,6 +88,7 @@ def test_a_report_names_what_stands_in_the_file_and_was_not_asked(tmp_path: Path
     named = MODEL.replace('"""A counter."""', '"""A counter."""\n\n    invariants = ("natural",)')
     (tmp_path / "counter.py").write_text(named)
     assert "  small    not asked: --invariant small\n" in report(check(str(tmp_path / "counter.py")))
+    assert check(str(tmp_path / "counter.py")).to_json()["not_asked"] == ["small"]
     assert "not asked" not in report(check(str(tmp_path / "counter.py"), invariants=["natural"]))
     assert "not asked" not in report(check("truncate-to-hw", SMALL))
 

@@ -14,17 +14,9 @@ COMMANDS: Final = (
     "regress", "lessons", "sweep", "export", "crosscheck", "analyze", "diff", "cache",
 )  # fmt: skip
 COMPILING: Final = (
-    "check",
-    "simulate",
-    "mutate",
-    "explore",
-    "graph",
-    "regress",
-    "sweep",
-    "crosscheck",
-    "analyze",
-    "diff",
-)
+    "check", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep", "crosscheck",
+    "analyze", "diff",
+)  # fmt: skip
 
 
 class Commands(click.Group):

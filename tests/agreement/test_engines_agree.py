@@ -11,7 +11,7 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel import lanes
+from isrcheck.checker.kernel import columns, lanes
 from isrcheck.checker.results import Result
 from isrcheck.model.language import concrete, plain, symbolic
 from isrcheck.model.language import expressions as e
@@ -93,10 +93,8 @@ def assert_noticed(engine: Engine) -> None:
 
 
 def instead(operator: str) -> Any:
-    """Writes the code of another operator in its place."""
-    return lambda self, node: lanes.Lanes.binary(
-        self, e._node(operator, node.arguments, node.kind, node.low, node.high)
-    )
+    """Writes another operator in its place."""
+    return lambda self, node: type(self).binary(self, e._node(operator, node.arguments, node.kind, node.low, node.high))
 
 
 def swapped(original: Any) -> Any:
@@ -125,18 +123,49 @@ BROKEN_CODE = {
     "subset": swapped(lanes.Lanes.subset),
     "size": lambda self, node: lanes.splat(1),
 }
-EVERY_RUN = ("not", "and", "or", "eq", "le", "if", "has", "union")
+BROKEN_COLUMNS = {
+    "not": lambda self, node: self.register(node.arguments[0]),
+    "and": lambda self, node: self.register(node.arguments[0]),
+    "or": lambda self, node: self.register(node.arguments[-1]),
+    "eq": lambda self, node: self.number(1, False),
+    "le": swapped(columns._Writer.comparison),
+    "add": instead("subtract"),
+    "subtract": swapped(columns._Writer.binary),
+    "multiply": instead("add"),
+    "if": swapped(columns._Writer.if_),
+    "has": lambda self, node: self.number(0, False),
+    "only": lambda self, node: self.number(1, False),
+    "union": instead("intersection"),
+    "intersection": instead("union"),
+    "difference": swapped(columns._Writer.difference),
+    "subset": swapped(columns._Writer.subset),
+    "size": lambda self, node: self.number(1, False),
+}
+EVERY_RUN = ("not", "and", "or", "eq", "le", "if", "has")
 """Those that are noticed soon; the others are broken when the search is thorough."""
 
 
 def test_every_operator_is_broken_once() -> None:
     assert BROKEN_CODE.keys() == lanes._OPERATORS.keys() == e.SEMANTICS.keys()
+    assert BROKEN_COLUMNS.keys() == columns._OPERATORS.keys() == e.SEMANTICS.keys()
 
 
 @pytest.mark.parametrize("operator", [x for x in BROKEN_CODE if THOROUGH or x in EVERY_RUN])
 def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lanes._OPERATORS, operator, BROKEN_CODE[operator])
     assert_noticed(by_native_code)
+
+
+@pytest.mark.parametrize("operator", [x for x in BROKEN_COLUMNS if THOROUGH or x in EVERY_RUN])
+def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(columns._OPERATORS, operator, BROKEN_COLUMNS[operator])
+    assert_noticed(by_arrays)
+
+
+def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = columns._placed
+    monkeypatch.setattr(columns, "_placed", lambda parts, kept: {r: p % 7 for r, p in placed(parts, kept).items()})
+    assert_noticed(by_arrays)
 
 
 def test_an_assignment_that_the_tracer_drops_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

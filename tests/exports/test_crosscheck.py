@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, reject
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.cli import main
+from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.exports.crosscheck import TOOLS, Found
 from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.kernel import lanes
-from isrcheck.checker.kernel.llvm import kernel_text
+from isrcheck.checker.kernel import columns, lanes, llvm
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import Model, ModelError
 from isrcheck.model.language import expressions as e
@@ -186,22 +187,39 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
     assert "DIFFERS" in output
 
 
-@pytest.mark.parametrize("tool", [spin, rumur])
-def test_crosscheck_catches_a_kernel_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = lambda system, *more: kernel_text(with_one_guard_weaker(system), *more)  # noqa: E731
-    monkeypatch.setattr("isrcheck.checker.kernel.compile.kernel_text", wrong)
-    code, output = crosschecked(tool)
+@pytest.fixture(params=["columns", "compiled"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the kernel of a search runs: a small one on columns, unless it gives up at once."""
+
+    def give_up(self: SmallSearch, *how: object) -> None:
+        raise TooLarge
+
+    if request.param == "compiled":
+        monkeypatch.setattr(SmallSearch, "explore", give_up)
+    return str(request.param)
+
+
+@pytest.mark.needs("spin")
+def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {"columns": (columns, "_expansion"), "compiled": (llvm, "kernel_text")}
+    right = getattr(*written[way])
+    monkeypatch.setattr(*written[way], lambda system, *more: right(with_one_guard_weaker(system), *more))
+    code, output = crosschecked("spin")
     assert code == 10
     assert "DIFFERS" in output
 
 
 @pytest.mark.needs("spin")
-def test_crosscheck_catches_a_kernel_with_one_wrong_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(self: lanes.Lanes, node: e.Expression) -> str:
         a, b = map(self._integer, node.arguments)
         return self.writer.let(f"icmp slt {lanes.INTEGERS} {a}, {b}")
 
-    monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
+    if way == "columns":
+        monkeypatch.setattr(np, "less_equal", np.less)
+        monkeypatch.setattr(columns, "COMPARISONS", (*columns.COMPARISONS, np.less))
+    else:
+        monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
     assert crosschecked("spin")[0] == 10
 
 
