@@ -186,7 +186,7 @@ def test_settings_come_from_the_file_and_may_be_changed(tmp_path: Path) -> None:
 
 def test_one_of_several_traces(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    run("check", "kip-101", "-s", "replicas=2", "--engine", "reference", "--json", path)
+    run("check", "kip-101", "-s", "replicas=2", "--json", path)
     assert run("replay", path, "--quiet").out == (
         "VALID  strong-isr: 12 states, ends in a violation of strong-isr\n"
         "VALID  weak-isr: 12 states, ends in a violation of weak-isr\n"
@@ -200,7 +200,7 @@ def test_one_of_several_traces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ["truncate-to-hw", "kip-101"])
 def test_every_step_of_a_published_trace_is_refused_when_another_takes_its_place(tmp_path: Path, model: str) -> None:
     path = tmp_path / "r.json"
-    run("check", model, "-s", "replicas=2", "--engine", "reference", "--json", path, "--invariant", "weak-isr")
+    run("check", model, "-s", "replicas=2", "--json", path, "--invariant", "weak-isr")
     data = json.loads(path.read_text())
     trace = data["invariants"]["weak-isr"]["trace"]
     for i in range(1, len(trace) - 1):
