@@ -69,7 +69,10 @@ def command(
                 interpreter, trace = _recorded(loaded, around, settings, invariants)
                 graph = part_around(interpreter, trace, 1 if radius is None else radius, max_states)
     except TooLarge as error:
-        remedy = "take smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
+        from isrcheck.checker.profiles import profile_of
+
+        bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
+        remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
         raise Failure(f"{error}, which is no graph to look at; {remedy}", Exit.LIMIT) from None
     write_text(output, formats.dot(graph) if form == "dot" else formats.graphml(graph))
 
