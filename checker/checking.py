@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib import import_module
@@ -76,8 +76,12 @@ def check(
     """
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
-    if workers is not None and workers < 1:
-        raise UnknownName(f"{workers} workers do no work; take one or more")
+    if workers is not None and not (type(workers) is int and workers > 0):
+        raise UnknownName(f"{workers!r} workers do no work; take a whole number, one or more")
+    if not isinstance(limits, Limits):
+        raise UnknownName(f"limits are isrcheck.Limits(states=..., seconds=..., memory=...), not {limits!r}")
+    if isinstance(invariants, str):
+        raise UnknownName(f"invariants are a list of names: [{invariants!r}]")
     if engine != "local":
         _require_local(engine, workers=workers is not None, symmetry=symmetry, keeping=keeping, storing=storing)
     limits = _limits(engine, limits, fail_on_vacuity)
@@ -158,6 +162,10 @@ def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
     """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
+    if not (isinstance(model, str | Model | LoadedModel) or (isinstance(model, type) and issubclass(model, Model))):
+        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
+    if not isinstance(settings, Mapping):
+        raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
         return LoadedModel(type(model), model.name(), None, fitting(type(model), None)), model, None

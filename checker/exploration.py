@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from isrcheck.model.language.errors import UnknownName
+
 Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown", "sampled"]
 
 
@@ -23,6 +25,11 @@ class Limits:
     seconds: float | None = None
     memory: int | None = None
     depth: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not (isinstance(value, int | float) and value >= 0):
+                raise UnknownName(f"limits: {name} is a number, not {value!r}; None is no limit")
 
 
 @dataclass(frozen=True)

@@ -53,3 +53,25 @@ def test_a_recorded_trace_is_replayed(tmp_path: Path) -> None:
         isrcheck.replay(recorded, invariant="strange")
     with pytest.raises(isrcheck.UnknownName, match="model kip-101 has no setting 'replica'"):
         isrcheck.replay(recorded, settings={"replica": 2})
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"invariants": "weak-isr"}, "invariants are a list of names: ['weak-isr']"),
+        ({"settings": ["replicas"]}, "settings are values by their names, such as {'replicas': 2}, not ['replicas']"),
+        ({"workers": "2"}, "'2' workers do no work; take a whole number, one or more"),
+        ({"limits": 100}, "limits are isrcheck.Limits(states=..., seconds=..., memory=...), not 100"),
+        ({"model": int}, "a model is a name, a file, a class of isrcheck.Model or an instance of one, not <class 'int'>"),
+        ({"model": None}, "a model is a name, a file, a class of isrcheck.Model or an instance of one, not None"),
+    ],
+)
+def test_what_is_no_question_is_said_in_one_line(asked: dict[str, object], message: str) -> None:
+    with pytest.raises(isrcheck.UnknownName) as refused:
+        isrcheck.check(**{"model": "kip-101", "settings": TINY, **asked})  # type: ignore[arg-type]
+    assert str(refused.value) == message
+
+
+def test_a_limit_is_a_number() -> None:
+    with pytest.raises(isrcheck.UnknownName, match="limits: states is a number, not -1; None is no limit"):
+        isrcheck.Limits(states=-1)
