@@ -62,7 +62,10 @@ def test_a_recorded_trace_is_replayed(tmp_path: Path) -> None:
         ({"settings": ["replicas"]}, "settings are values by their names, such as {'replicas': 2}, not ['replicas']"),
         ({"workers": "2"}, "'2' workers do no work; take a whole number, one or more"),
         ({"limits": 100}, "limits are isrcheck.Limits(states=..., seconds=..., memory=...), not 100"),
-        ({"model": int}, "a model is a name, a file, a class of isrcheck.Model or an instance of one, not <class 'int'>"),
+        (
+            {"model": int},
+            "a model is a name, a file, a class of isrcheck.Model or an instance of one, not <class 'int'>",
+        ),
         ({"model": None}, "a model is a name, a file, a class of isrcheck.Model or an instance of one, not None"),
     ],
 )
