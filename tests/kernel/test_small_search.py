@@ -70,6 +70,9 @@ def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Kernel, "compile_ahead", noted)
     search(grid([10, 10]), **ANYTHING, small=50)  # type: ignore[arg-type]
+    assert len(made) == 1  # when it is needed: the only processor has other work
+    made.clear()
+    search(grid([10, 10]), **ANYTHING, workers=2, small=50)  # type: ignore[arg-type]
     assert len(made) > 1
     assert len(set(made)) == 1
 

@@ -50,7 +50,7 @@ def search(
     little = limits.memory is not None and limits.memory < PLENTY
     found, known = None, list[tuple[Level, Words]]()
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        first = SmallSearch(system, kernel, limits, report, began, small)
+        first = SmallSearch(system, kernel, limits, report, began, small, ahead=workers > 1)
         try:
             found = first.explore(keep_going, deadlock), first.levels
             found[0].workers = workers  # who have nothing to do

@@ -108,7 +108,10 @@ class Known:
 
 
 class SmallSearch(Levelwise):
-    """A search over arrays; `TooLarge` where there are more than `largest` states."""
+    """A search over arrays; `TooLarge` where there are more than `largest` states.
+
+    `ahead` says that there is a processor which may compile for the other search meanwhile.
+    """
 
     def __init__(
         self,
@@ -118,10 +121,12 @@ class SmallSearch(Levelwise):
         report: Report | None,
         began: float,
         largest: int = LARGEST,
+        ahead: bool = False,
     ) -> None:
         self._rows = SmallLevels(system, kernel)
         super().__init__(system, kernel, limits, self._rows)
-        self._report, self._began, self._largest = report, began, largest
+        self._report, self._began = report, began
+        self._largest, self._ahead = largest, ahead
         none = np.empty((0, kernel.words), dtype=np.uint64)
         self._known, self._fresh = Known.of(kernel, none), [none]
         self._block = max(8, min(BLOCK, ROOM // max(kernel.transitions, 1)))
@@ -196,7 +201,7 @@ class SmallSearch(Levelwise):
             rows = np.ascontiguousarray(rows[~outside])
         self._known, new = self._known.with_new(rows)
         self._fresh.append(new)
-        if len(self._known.hashes) > self._largest // 2:
+        if self._ahead and len(self._known.hashes) > self._largest // 4:
             self.kernel.compile_ahead()
         if len(self._known.hashes) > self._largest:
             raise TooLarge
