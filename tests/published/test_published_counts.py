@@ -47,21 +47,20 @@ def settings_of(bounds: str, *names: str) -> dict[str, int]:
 
 
 def on_engines(table: str) -> list[ParameterSet]:
-    """Each row for each engine; the reference engine takes half a minute on 8,000 states."""
+    """Each row for each engine; the reference engine, half a minute for 8,000 states, does not get the largest."""
     found = []
     for row in rows(table):
         name = " ".join(row[:2])
         found.append(pytest.param("local", row, id=f"{name}-local"))
-        slow = [pytest.mark.exhaustive] if int(row[2]) > 8_000 else []
-        found.append(pytest.param("reference", row, id=f"{name}-reference", marks=slow))
+        if int(row[2]) < 50_000:
+            slow = [pytest.mark.exhaustive] if int(row[2]) > 8_000 else []
+            found.append(pytest.param("reference", row, id=f"{name}-reference", marks=slow))
     return found
 
 
 @pytest.mark.parametrize(("engine", "row"), on_engines(KAFKA))
 def test_kafka_models_have_the_states_and_shortest_violations_of_tlc(engine: str, row: list[str]) -> None:
     name, bounds, distinct, depth, weak, strong = row
-    if engine == "reference" and int(distinct) > 100_000:
-        pytest.skip("the reference engine is for spaces under 100,000 states")
     settings = settings_of(bounds, "replicas", "log_size", "max_records", "max_leader_epoch")
     result = check(name, settings, invariants=INVARIANTS, engine=engine, keep_going=True)
     assert (result.distinct, result.depth) == (int(distinct), int(depth))
