@@ -7,9 +7,11 @@ has them already. Whole files ask, so a question minds only what it is asked whi
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
+import operator
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
@@ -22,6 +24,7 @@ VALUES: Final = frozenset(
 """What gives a value and does nothing else."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
 """Functions of Python that ask nobody."""
+CONCEALED: Final = ("__class__", "__dict__")
 UNASKED: Final = frozenset({"super", "print"})
 """What is called as it is."""
 KEPT: Final = "keep it in a variable of the state"
@@ -29,10 +32,17 @@ KEPT: Final = "keep it in a variable of the state"
 
 def asking(text: str) -> ast.Module:
     """A file that asks."""
-    return ast.fix_missing_locations(_Asking().visit(ast.parse(text)))
+    tree = ast.parse(text)
+    _Asking().visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 class _Asking(ast.NodeTransformer):
+    read: frozenset[str] = frozenset()
+    """The names that the function around reads."""
+    within: bool = False
+    """Whether it is a function that is around, not a class or the file."""
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         if not any(isinstance(x, ast.Is | ast.IsNot) for x in node.ops):
@@ -62,7 +72,49 @@ class _Asking(ast.NodeTransformer):
         node.test = test
         return node
 
-    visit_IfExp = visit_While = visit_If
+    visit_IfExp = visit_While = visit_If  # noqa: N815 - names of ast
+
+    def visit_For(self, node: Any) -> Any:
+        self.generic_visit(node)
+        node.iter = _asks("@ordered", node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        node.ifs = [self._deciding(x) for x in node.ifs]
+        node.iter, node.target = _asks("@ordered", self.visit(node.iter)), self.visit(node.target)
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _asks("@ordered", node.value)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        read = {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Store)}
+        shared = {n for x in ast.walk(node) if isinstance(x, ast.Global | ast.Nonlocal) for n in x.names}
+        outer = self.read, self.within
+        self.read, self.within = self.read | read | shared, True
+        self.generic_visit(node)
+        self.read, self.within = outer
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        outer, self.within = self.within, False
+        self.generic_visit(node)
+        self.within = outer
+        return node
+
+    def visit_Assign(self, node: Any) -> Any:
+        """An assignment to a name that nothing reads."""
+        self.generic_visit(node)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [x.id for x in targets if isinstance(x, ast.Name) and x.id not in self.read and x.id[0] != "_"]
+        if names and self.within and node.value is not None:
+            node.value = _asks("@unread", node.value, ast.copy_location(ast.Constant(names[0]), node))
+        return node
+
+    visit_AugAssign = visit_AnnAssign = visit_Assign  # noqa: N815 - names of ast
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         node.values = [self._deciding(x) for x in node.values]
@@ -110,7 +162,7 @@ class _Asking(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        if node.attr in ("__class__", "__dict__"):
+        if node.attr in CONCEALED:
             node.value = _asks("@typed", node.value)
         elif node.attr.startswith("_") and not node.attr.endswith("__"):
             node.value = _asks("@own", node.value, ast.copy_location(ast.Constant(node.attr), node))
@@ -222,16 +274,30 @@ def typed(value: Any) -> Any:
 
 
 def own(value: Any, name: str) -> Any:
-    if isinstance(value, TheState):
+    if isinstance(value, TheState) and name.startswith("_"):
         raise mistake(f"s.{name} is not of the model", "read and assign variables")
     return value
 
 
 def decided(value: Any) -> Any:
-    if is_running() and isinstance(value, MethodType):
+    method = isinstance(value, MethodType | BuiltinMethodType) and not isinstance(value.__self__, ModuleType)
+    if method and is_running():
         raise mistake(f"the method {value.__name__} decides a branch and is not called", "call it")
     if is_running() and inspect.isgenerator(value):
         raise mistake("a generator decides a branch, and is always true", "write any(...) or all(...)")
+    return value
+
+
+def ordered(values: Any) -> Any:
+    """What is looped over; a set in which each process has another order is sorted."""
+    if type(values) in (set, frozenset) and not all(isinstance(x, int | BrokerId) for x in values):
+        return sorted(values, key=lambda x: (type(x).__name__, repr(x)))
+    return values
+
+
+def unread(value: Any, name: str) -> Any:
+    if is_running():
+        raise mistake(f"{name} is assigned and never read", f"write s.{name} = ..., or take it away")
     return value
 
 
@@ -255,6 +321,20 @@ def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda value, *others: function(typed(value), *others)
 
 
+def _of_ordered(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *values, **named: function(*map(ordered, values), **named)
+
+
+def _getattr(value: Any, name: str, *default: Any) -> Any:
+    return getattr(typed(value) if name in CONCEALED else own(value, name), name, *default)
+
+
+def _attrgetter(*names: str) -> Any:
+    if any(part in CONCEALED or part.startswith("_") for name in names for part in name.split(".")):
+        raise mistake(f"attrgetter of {', '.join(names)} asks nobody", "write it out")
+    return operator.attrgetter(*names)
+
+
 def _hash(value: Any) -> int:
     if isinstance(value, OfTheState | int | BrokerId | NoBroker):
         return hash(value)
@@ -269,6 +349,9 @@ def _id(value: Any) -> int:
 GUARDED: Final[dict[int, Callable[..., Any]]] = {
     **{id(f): _of_typed(f) for f in (isinstance, callable)},
     id(type): _of_typed(type),
+    **{id(f): _of_ordered(f) for f in (list, tuple, iter, enumerate, zip, map, filter, functools.reduce)},
+    id(getattr): _getattr,
+    id(operator.attrgetter): _attrgetter,
     id(hash): _hash,
     id(id): _id,
 }
@@ -287,6 +370,8 @@ QUESTIONS: Final = {
     "@typed": typed,
     "@own": own,
     "@decided": decided,
+    "@ordered": ordered,
+    "@unread": unread,
     "@certain": certain,
     "@looks": looks,
     "@global": global_,

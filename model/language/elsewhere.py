@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 from functools import singledispatchmethod
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -32,6 +33,7 @@ _NAMED: Final = [
     *((getattr(builtins, n), OUTSIDE) for n in ("open", "input")),
     *((getattr(object, n), AROUND) for n in ("__setattr__", "__delattr__", "__getattribute__")),
 ]
+_NAMED.append((sys.modules, HIDDEN))
 _IS: Final = [getattr(operator, n) for n in ("is_", "is_not", "is_none", "is_not_none") if hasattr(operator, n)]
 _BY_IDENTITY: Final = {
     **{id(x): said for x, said in _NAMED},
@@ -44,12 +46,14 @@ def wrong_with(value: Any, name: str) -> str | None:
     said = _BY_IDENTITY.get(id(value))
     if said is not None:
         return said.format(getattr(value, "__name__", name))
+    if _is_written_to(value):
+        return None
     if isinstance(value, ModuleType):
         return CHANCE.format(name) if _of(value.__name__) is CHANCE else None
     if isinstance(value, FunctionType | type | BuiltinMethodType | MethodType):
         return wrong_to_call(value, name)
     if isinstance(value, singledispatchmethod):
-        return BY_TYPE.format(name)
+        return BY_TYPE.format(value.func.__name__)
     if hasattr(type(value), "__next__"):
         return ITERATOR.format(name)
     said = _of(type(value).__module__)
@@ -58,6 +62,8 @@ def wrong_with(value: Any, name: str) -> str | None:
 
 def wrong_to_call(function: Any, name: str = "") -> str | None:
     """What is wrong with calling a function, a method or a class."""
+    if _is_written_to(getattr(function, "__self__", None)):
+        return None
     said = _BY_IDENTITY.get(id(function)) or _of(_module(function))
     name = name or getattr(function, "__name__", "a function")
     if said is OUTSIDE and name in POSIX:
@@ -65,6 +71,11 @@ def wrong_to_call(function: Any, name: str = "") -> str | None:
     if isinstance(function, FunctionType) and {"dispatch", "registry"} <= vars(function).keys():
         said = BY_TYPE
     return said and said.format(getattr(function, "__name__", name) if said in (HIDDEN, AROUND) else name)
+
+
+def _is_written_to(value: Any) -> bool:
+    """Whether it is what messages are printed to: nothing comes back from there."""
+    return value is not None and any(value is x for x in (sys.stdout, sys.stderr))
 
 
 def _module(function: Any) -> str:

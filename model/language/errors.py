@@ -209,11 +209,25 @@ class OfTheState:
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __pos__ = __abs__ = _refuse
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __matmul__ = __rmatmul__ = _refuse
+    __divmod__ = __rdivmod__ = __next__ = __reversed__ = _refuse
+
+    def __call__(self, *operands: Any) -> Any:
+        raise mistake(f"a value of the state is called{self._shown()}", "write it without brackets")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise mistake(f"[...] of a value that has no parts{self._shown()}", "index what is per(...)")
+
+    def __enter__(self) -> NoReturn:
+        raise mistake(f"`with` on the state{self._shown()}", "use it as it is")
+
+    def __exit__(self, *error: object) -> None:
+        """Never left, since never entered."""
 
     def __str__(self) -> str:
         raise mistake(
-            f"a value of the state in a text{self._shown()}", "compare it with ==; to look at it, write print(repr(...))"
+            f"a value of the state in a text{self._shown()}",
+            "compare it with ==; to look at it, write print(repr(...))",
         )
 
     def __format__(self, spec: str) -> str:

@@ -67,7 +67,7 @@ class _Watched:
 
 
 def _around(function: FunctionType, whole: bool) -> dict[str, Any]:
-    """The shapes of the globals that a function names; of the `whole`, what it encloses, its defaults and attributes."""
+    """The shapes of the globals that a function names; of the whole also what it encloses, defaults and attributes."""
     globals_ = function.__globals__
     names = {name for code in codes(function.__code__) for name in code.co_names}
     found = {name: _shape(globals_[name]) for name in sorted(names & globals_.keys())}

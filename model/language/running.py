@@ -12,6 +12,7 @@ import dis
 import linecache
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, Final
 
 from isrcheck.model.language.asking import GUARDED, QUESTIONS, asking
 from isrcheck.model.language.elsewhere import wrong_to_call, wrong_with
-from isrcheck.model.language.errors import ModelError, caller, mistake_in, running
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake_in, running
 
 SHIPPED: Final = "isrcheck."
 """How the names of modules begin that ship."""
@@ -84,7 +85,9 @@ def _reach(
         raise ModelError(f"{named[0]}: {what}")
     match value:
         case FunctionType():
-            if value not in found and is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
+            if not is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
+                _settle(value)
+            elif value not in found:
                 found[value] = None
                 for where, name, x in _named(value, model):
                     _reach(x, model, found, named=(where, name))
@@ -99,11 +102,11 @@ def _reach(
         case dict():
             _reach(list(value.values()), model, found, depth, named)
         case type():
-            _reach([x for x in _members(value) if x not in found], model, found)
+            _reach([x for x in _members(value) if x not in found], model, found, named=named)
         case _ if inside(value) is not value:
             _reach([inside(value), *getattr(value, "args", ())], model, found, depth - 1, named)
         case _ if is_a_modellers(type(value).__module__):
-            _reach(type(value), model, found)
+            _reach(type(value), model, found, named=named)
 
 
 def inside(value: Any) -> Any:
@@ -138,15 +141,18 @@ def is_a_modellers(module: str, file: str = "") -> bool:
         return False
     if not file:
         file = getattr(sys.modules.get(module), "__file__", None) or ""  # none of what is run from a user's file
-    if file.startswith(_paths("purelib", "platlib")):
+    if _is_installed(file):
         return module.partition(".")[0] in _built_upon
     return not file.startswith((*_paths("stdlib", "platstdlib"), "<frozen "))
 
 
+def _is_installed(file: str) -> bool:
+    return "/site-packages/" in file or "/dist-packages/" in file or file.startswith(_paths("purelib", "platlib"))
+
+
 def _is_pythons(module: str, file: str) -> bool:
     """Whether a function asks nobody: Python's own, and what ships."""
-    installed = file.startswith(_paths("purelib", "platlib"))
-    return not installed and not is_a_modellers(module, file) or module.startswith(SHIPPED)
+    return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
 def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]]:
@@ -162,7 +168,7 @@ def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]
         for instruction in dis.get_instructions(code):
             line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
             where, name = f"{Path(code.co_filename).name}:{line}", instruction.argval
-            if instruction.opname == "LOAD_GLOBAL" and name in everywhere:
+            if instruction.opname == "LOAD_GLOBAL" and name in everywhere and name[0] != "@":  # pytest has such names
                 yield where, name, everywhere[name]
                 if isinstance(everywhere[name], ModuleType):
                     modules.append(everywhere[name])
@@ -209,7 +215,7 @@ def called(function: Any) -> Any:
     """The question that is asked of whatever is called: its code asks from now on, too."""
     if running.made is None:
         return function
-    plain = function.__func__ if type(function) is MethodType else function
+    plain: Any = function.__func__ if type(function) is MethodType else function
     kind = type(plain)
     if kind is FunctionType:
         if id(plain.__code__) not in _settled:
@@ -222,7 +228,9 @@ def called(function: Any) -> Any:
         return function
     if id(plain) in GUARDED:
         return GUARDED[id(plain)]
-    what = wrong_to_call(plain) if kind is BuiltinFunctionType or isinstance(plain, type | _SLOT) else None
+    if isinstance(plain, OfTheState):
+        return function
+    what = wrong_to_call(plain)
     if what:
         raise ModelError(f"{caller()}: {what}")
     if inside(plain) is not plain:
@@ -232,17 +240,14 @@ def called(function: Any) -> Any:
     return function
 
 
-_SLOT: Final = type(object.__setattr__)
-
-
 def _settle_class(cls: type) -> None:
     """Lets the functions of a modeller's class ask."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
-        for x in _members(cls):
-            _reach(x, object, found := {})
-            for function in found:
-                _settle(function)
+        found: dict[FunctionType, None] = {}
+        _reach(_members(cls), object, found, named=(caller(), cls.__name__))
+        for function in found:
+            _settle(function)
 
 
 def _walk(globals_: dict[str, Any]) -> None:
@@ -250,16 +255,15 @@ def _walk(globals_: dict[str, Any]) -> None:
     if id(globals_) in _walked:
         return
     _walked[id(globals_)] = globals_
-    found: list[Any] = list(globals_.values())
-    for value in found:
+    for value in list(globals_.values()):
         held = list(vars(value).values()) if isinstance(value, type) and is_a_modellers(value.__module__) else [value]
         for x in held:
-            one = inspect_unwrapped(x)
+            one = _unwrapped(x)
             if isinstance(one, FunctionType) and one.__globals__ is globals_:
                 _ask(one)
 
 
-def inspect_unwrapped(value: Any) -> Any:
+def _unwrapped(value: Any) -> Any:
     """The function that is in a static method, a class method, a property or a cached function."""
     for name in ("__func__", "fget", "__wrapped__"):
         held = getattr(value, name, None) if isinstance(value, FUNCTIONS) or inside(value) is not value else None
@@ -320,11 +324,14 @@ def _is_the_same(a: CodeType, b: CodeType) -> bool:
 def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType, CodeType]]]:
     """The code of the functions of a file, as it is written and asking, by name and first line."""
     try:
-        plain, other = compile(text, file, "exec", dont_inherit=True), asking(text)
+        with warnings.catch_warnings():  # given when the file was imported
+            warnings.simplefilter("ignore")
+            plain = compile(text, file, "exec", dont_inherit=True)
+            other = compile(asking(text), file, "exec", dont_inherit=True)
     except SyntaxError:
         return {}
     found: dict[tuple[str, int], list[tuple[CodeType, CodeType]]] = {}
-    for one, asks in zip(codes(plain), codes(compile(other, file, "exec", dont_inherit=True)), strict=True):
+    for one, asks in zip(codes(plain), codes(other), strict=True):
         found.setdefault((one.co_qualname, one.co_firstlineno), []).append((one, asks))
     return found
 
