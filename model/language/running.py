@@ -281,23 +281,24 @@ def _settle(function: FunctionType) -> None:
     if not _is_pythons(module, code.co_filename) and not _ask(function):
         what = _unasked(code)
         if what and is_a_modellers(module, code.co_filename):
-            raise mistake_in(function, what, "keep the model in a file")
+            raise mistake_in(function, *what)
     _settled.setdefault(id(function.__code__), function.__code__)
 
 
-def _unasked(code: CodeType) -> str | None:
-    """What is wrong with code that cannot ask, if it would."""
+def _unasked(code: CodeType) -> tuple[str, str] | None:
+    """What is wrong with code that cannot ask, if it would, and what to do instead."""
     if code.co_qualname.startswith(DATACLASS):
         return None
-    readable = linecache.getlines(code.co_filename)
-    why = "that is not as its file says, as pytest makes it of `assert`" if readable else "whose source cannot be read"
+    why, remedy = "whose source cannot be read", "keep the model in a file"
+    if linecache.getlines(code.co_filename):
+        why, remedy = "that is not as its file says", "pytest changes what has an `assert`: keep it in another file"
     for instruction in (x for one in codes(code) for x in dis.get_instructions(one)):
         if instruction.opname == "IS_OP" or instruction.opname.endswith(("IF_NONE", "IF_NOT_NONE")):
-            return f"`is` in a function {why}"
+            return f"`is` in a function {why}", remedy
         if instruction.opname.startswith("MATCH_"):
-            return f"`match` in a function {why}"
+            return f"`match` in a function {why}", remedy
         if instruction.opname == "LOAD_GLOBAL" and instruction.argval in ("isinstance", "type", "callable"):
-            return f"{instruction.argval} in a function {why}"
+            return f"{instruction.argval} in a function {why}", remedy
     return None
 
 
