@@ -297,7 +297,7 @@ def ordered(values: Any) -> Any:
 
 def unread(value: Any, name: str) -> Any:
     if is_running():
-        raise mistake(f"{name} is assigned and never read", f"write s.{name} = ..., or take it away")
+        raise mistake(f"{name} is assigned and never read", f"to change the state write s.{name} = ...")
     return value
 
 

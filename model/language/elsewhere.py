@@ -15,6 +15,7 @@ BESIDE: Final = "{} runs beside the step; write it as an action of its own, or c
 HIDDEN: Final = "{} hides from the language what is done; write it out"
 AROUND: Final = "{} goes around the language; write s.name = value"
 BY_TYPE: Final = "{} chooses by the Python type of what it is given; write a function for each case"
+CONTEXT: Final = "{} outlives the step; keep it in a variable of the state"
 ITERATOR: Final = "{} is an iterator, and where it stands outlives the step; make it in the function that uses it"
 
 MODULES: Final = {
@@ -22,6 +23,7 @@ MODULES: Final = {
     **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "tempfile", "glob", "shutil", "socket"), OUTSIDE),
     **dict.fromkeys(("subprocess", "_posixsubprocess", "_socket", "urllib", "http"), OUTSIDE),
     **dict.fromkeys(("threading", "_thread", "multiprocessing", "concurrent", "asyncio", "_asyncio"), BESIDE),
+    **dict.fromkeys(("contextvars", "_contextvars", "shelve", "sqlite3", "queue"), CONTEXT),
 }
 """What is wrong with calling something of a module."""
 VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})

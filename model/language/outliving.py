@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import CO_NESTED
 from types import CodeType, FunctionType, ModuleType
@@ -12,10 +12,11 @@ from typing import Any, Final
 from isrcheck.model.language.errors import mistake_in, running
 from isrcheck.model.language.running import codes, enclosed, functions_of, is_a_modellers
 
+Place = tuple[int, str]
+"""The address of the function around which it is (0: the model), and its name."""
 OUTLIVES: Final = "keep it in a variable of the state"
-HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy"})
+HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools"})
 """Modules of Python whose objects can be changed, and say by `__reduce_ex__` what they hold."""
-DEEP: Final = 30
 
 
 @contextmanager
@@ -30,9 +31,9 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
     after = watched.of_the_model(model)
     for function, whole in watched.functions.items():
         after |= _around(function, whole)
-    for name in {**watched.before, **after}:
-        if watched.before.get(name) != after.get(name):
-            raise mistake_in(method, f"{what} changes {name}, which outlives the step", OUTLIVES)
+    for place in {**after, **watched.before}:
+        if watched.before.get(place) != after.get(place):
+            raise mistake_in(method, f"{what} changes {place[1]}, which outlives the step", OUTLIVES)
 
 
 class _Watched:
@@ -54,29 +55,29 @@ class _Watched:
                 whole = self.functions[function] = not code.co_flags & CO_NESTED  # what is made in the step is its own
                 self.before = {**_around(function, whole), **self.before}
 
-    def of_the_model(self, model: Any) -> dict[str, Any]:
+    def of_the_model(self, model: Any) -> dict[Place, Any]:
         """The shapes of the attributes of a model and of its classes."""
-        found: dict[str, Any] = {}
+        shape, found = _Shapes().of, dict[str, Any]()
         for cls in type(model).__mro__:
             if is_a_modellers(cls.__module__):
-                found |= {f"{cls.__name__}.{name}": _shape(x) for name, x in vars(cls).items()}
+                found |= {f"{cls.__name__}.{name}": shape(x) for name, x in vars(cls).items() if name[:2] != "__"}
                 slots = [n for n, x in vars(cls).items() if type(x).__name__ == "member_descriptor"]
-                found |= {f"self.{name}": _shape(getattr(model, name, None)) for name in slots}
+                found |= {f"self.{name}": shape(getattr(model, name, None)) for name in slots}
         own = {n: x for n, x in vars(model).items() if not hasattr(getattr(type(model), n, None), "func")}
-        return found | {f"self.{name}": _shape(x) for name, x in own.items()}
+        found |= {f"self.{name}": shape(x) for name, x in own.items()}
+        return {(0, name): x for name, x in found.items()}
 
 
-def _around(function: FunctionType, whole: bool) -> dict[str, Any]:
+def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
     """The shapes of the globals that a function names; of the whole also what it encloses, defaults and attributes."""
-    globals_ = function.__globals__
-    names = {name for code in codes(function.__code__) for name in code.co_names}
-    found = {name: _shape(globals_[name]) for name in sorted(names & globals_.keys())}
-    if not whole:
-        return found
-    found |= {name: _shape(x) for name, x in zip(function.__code__.co_freevars, enclosed(function), strict=True)}
-    found[f"a default of {function.__name__}"] = _shape([function.__defaults__, function.__kwdefaults__])
-    found[f"an attribute of {function.__name__}"] = _shape(vars(function))
-    return found
+    shape, code, globals_ = _Shapes().of, function.__code__, function.__globals__
+    names = {name for one in codes(code) for name in one.co_names if name in globals_ and name[0] != "@"}
+    found = {name: shape(globals_[name]) for name in sorted(names)}
+    if whole:
+        found |= {name: shape(x) for name, x in zip(code.co_freevars, enclosed(function), strict=True)}
+        found[f"a default of {function.__name__}"] = shape([function.__defaults__, function.__kwdefaults__])
+        found[f"an attribute of {function.__name__}"] = shape(vars(function))
+    return {(id(function), name): x for name, x in found.items()}
 
 
 class _Same:
@@ -93,32 +94,47 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _shape(value: Any, around: tuple[int, ...] = ()) -> Any:
-    """What differs after a change of a container, of a function's attributes, or of an object of a modeller's class."""
-    if value is None or type(value) in (bool, int, str, bytes, float, complex):
-        return type(value), repr(value)  # not a number is no equal of itself
-    if id(value) in around or len(around) > DEEP:
-        return _Same(value)
-    inside, kind = (*around, id(value)), type(value)
-    held: Any = None
-    match value:
-        case tuple() | list() | set() | frozenset() | deque():
-            held = [_shape(x, inside) for x in value]
-        case dict():
-            held = [(_shape(key, inside), _shape(x, inside)) for key, x in value.items()]
-        case FunctionType() if is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
-            held = _shape(vars(value), inside)
-        case type() | ModuleType() | FunctionType():
-            pass
-        case _ if is_a_modellers(kind.__module__) or kind.__module__.partition(".")[0] in HOLDS_MORE:
-            held = _held(value, inside)
-    return [_Same(value) if isinstance(value, FunctionType | type | ModuleType) or held is None else kind, held]
+class _Shapes:
+    """What differs after a change of containers, functions' attributes, and what a modeller has made."""
 
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[int, Any]] = {}
 
-def _held(value: Any, around: tuple[int, ...]) -> Any:
-    if hasattr(value, "__dict__"):
-        return _shape(vars(value), around)
-    try:
-        return _shape(value.__reduce_ex__(2)[1:3], around)
-    except Exception:  # most of what cannot be taken apart cannot be changed
-        return None
+    def of(self, value: Any) -> Any:
+        """The shape of a value; of one that was met before, which one it is."""
+        if value is None or type(value) in (bool, int, str, bytes, float, complex):
+            return type(value), repr(value)  # not a number is no equal of itself
+        if id(value) in self.seen:
+            return self.seen[id(value)][0]
+        self.seen[id(value)] = len(self.seen), value
+        held = self._held(value)
+        kept = held is None or isinstance(value, FunctionType | type | ModuleType)
+        return [_Same(value) if kept else type(value), held]
+
+    def _held(self, value: Any) -> Any:
+        """What a value holds; None of what does not change, or cannot be told."""
+        kind = type(value)
+        match value:
+            case tuple() | list() | set() | frozenset() | deque():
+                return [self.of(x) for x in value]
+            case dict():
+                return [(self.of(key), self.of(x)) for key, x in value.items()]
+            case FunctionType():
+                mine = is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename)
+                return self._named(vars(value)) if mine else None
+            case type():
+                return self._named(vars(value)) if is_a_modellers(value.__module__) else None
+            case ModuleType():
+                file = getattr(value, "__file__", None)
+                return self._named(vars(value)) if file and is_a_modellers(value.__name__, file) else None
+        if not is_a_modellers(kind.__module__) and kind.__module__.partition(".")[0] not in HOLDS_MORE:
+            return None
+        if hasattr(value, "__dict__"):
+            return self._named(vars(value))
+        try:
+            return self.of(value.__reduce_ex__(2)[1:3])
+        except Exception:  # most of what cannot be taken apart cannot be changed
+            return None
+
+    def _named(self, names: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        return [(n, self.of(x)) for n, x in names.items() if not n.startswith(("__", "@"))]

@@ -241,13 +241,20 @@ def called(function: Any) -> Any:
 
 
 def _settle_class(cls: type) -> None:
-    """Lets the functions of a modeller's class ask."""
+    """Lets the functions of a class ask: operators and properties run without being called."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
         found: dict[FunctionType, None] = {}
         _reach(_members(cls), object, found, named=(caller(), cls.__name__))
-        for function in found:
+        for function in (*found, *_installed_members(cls)):
             _settle(function)
+
+
+def _installed_members(cls: type) -> list[FunctionType]:
+    """What of an installed class runs without being called: operators and properties."""
+    classes = [c for c in cls.__mro__ if _is_installed(getattr(sys.modules.get(c.__module__), "__file__", None) or "")]
+    found = [_unwrapped(x) for c in classes for n, x in vars(c).items() if n[:2] == "__" or isinstance(x, property)]
+    return [x for x in found if isinstance(x, FunctionType)]
 
 
 def _walk(globals_: dict[str, Any]) -> None:

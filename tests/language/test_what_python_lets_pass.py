@@ -131,8 +131,8 @@ REFUSED = {
     "object.__setattr__(s, 'on', True)": "__setattr__ goes around the language; write s.name = value",
     "s._updates = {}": "s._updates is not of the model; read and assign variables",
     "s.on == True, s.n == 1": f"{UNUSED}{{: on}}; {TAKE}",
-    "on = True": "on is assigned and never read; write s.on = ..., or take it away",
-    "n = 0\nn += 1": "n is assigned and never read; write s.n = ..., or take it away",
+    "on = True": "on is assigned and never read; to change the state write s.on = ...",
+    "n = 0\nn += 1": "n is assigned and never read; to change the state write s.n = ...",
     "if self.broker:\n    s.on = True": "the method broker decides a branch and is not called; call it",
     "s.n = 1 if (x for x in words) else 2": (
         "a generator decides a branch, and is always true; write any(...) or all(...)"
@@ -170,7 +170,9 @@ OUTLIVES = {
     "NESTED[0][0][0][0][0].append(b)\ns.on = True": "NESTED",
     "BYTES[0] = b.number + 1\ns.on = True": "BYTES",
     "counted()\ns.on = True": "calls",
-    "getattr(Mine, 'more')()\ns.on = True": "SEEN",
+    "SPACE.more()\ns.on = True": "SEEN",
+    "Helper.calls += 1000\ns.on = True": "Helper",
+    "TOGETHER.add(b)\ns.on = True": "TOGETHER",
 }
 RIGHT = {
     "s.n = y if (y := minimum(s.n, 1)) is not None else 0": "n",
@@ -211,10 +213,13 @@ class Slots:
         self.calls = 1000
 SLOTS = Slots()
 Pair = dataclasses.make_dataclass('Pair', ['first', 'second'])
-class Mine:
-    @staticmethod
-    def more():
-        SEEN.append(1)
+class Helper:
+    calls = 1000
+TOGETHER = set()
+def more():
+    SEEN.append(1)
+SPACE.more = more
+del more
 def hidden(x):
     return x is None
 def given(x=MARK):
@@ -419,16 +424,42 @@ def test_what_is_not_as_its_file_says_is_refused_where_it_asks_nobody(body: str)
         assert trace(names["Mistake"]()).transitions
 
 
+THEIRS = f"""\
+from isrcheck import *
+
+{text_of("s.on = s.preferred is None")}
+SEEN = []
+
+
+class Counting(Mistake):
+    @action(b=broker, k=number(0, 3), actor="controller")
+    def act(self, s, b, k):
+        "It acts."
+        SEEN.append(b)
+        s.on = True
+
+
+class Helper:
+    def __rshift__(self, x):
+        return x is None
+
+
+def gone(x):
+    return _gone(x)
+
+
+def _gone(x):
+    return None is x
+"""
 INSTALLED = {
-    "a model": ("from theirs import Mistake\nclass Mine(Mistake):\n    pass\n", "s.on = s.preferred is None"),
-    "a function": (
-        "from theirs import gone\n" + text_of("s.on = gone(s.preferred)").replace("Mistake", "Mine"),
-        "return x is None",
+    "a model": ("class Mine(theirs.Mistake):\n    pass\n", "s.on = s.preferred is None"),
+    "a model that keeps something": (
+        "class Mine(theirs.Counting):\n    pass\n",
+        '@action(b=broker, k=number(0, 3), actor="controller")',
     ),
-    "a function that is handed on": (
-        "import theirs\n" + text_of("s.on = all(map(theirs.gone, [s.preferred]))").replace("Mistake", "Mine"),
-        "return x is None",
-    ),
+    "a function": (text_of("s.on = theirs.gone(s.preferred)"), "return None is x"),
+    "a function that is handed on": (text_of("s.on = all(map(theirs.gone, [s.preferred]))"), "return None is x"),
+    "an operator": (text_of("s.on = theirs.Helper() >> s.preferred"), "return x is None"),
 }
 
 
@@ -436,18 +467,21 @@ INSTALLED = {
 def test_what_is_installed_is_refused_at_its_own_line(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, where = INSTALLED[what]
+    mine, line = INSTALLED[what]
     packages = tmp_path / "site-packages"
     packages.mkdir()
-    theirs = f"from isrcheck import *\n\n{text_of('s.on = s.preferred is None')}\ndef gone(x):\n    return x is None\n"
-    (packages / "theirs.py").write_text(theirs)
+    name = "theirs_" + what.replace(" ", "_")  # what one model is built upon is heeded from then on
+    (packages / f"{name}.py").write_text(THEIRS)
     monkeypatch.syspath_prepend(packages)
-    monkeypatch.delitem(sys.modules, "theirs", raising=False)
     with pytest.raises(ModelError) as caught:
-        trace(made(mine, "Mine")())
-    monkeypatch.delitem(sys.modules, "theirs")
+        trace(made(f"import {name} as theirs\n" + mine.replace("class Mistake", "class Mine"), "Mine")())
+    del sys.modules[name]
     message = "`is` on the state: preferred; write .is_none, or == none"
-    assert str(caught.value) == f"theirs.py:{line_of(theirs, where)}: {message}"
+    lines = THEIRS.splitlines()
+    where = [n for n, x in enumerate(lines, 1) if x.strip() == line][-1]
+    if "keeps" in what:
+        message = f"action act changes SEEN, which outlives the step; {VARIABLE}"
+    assert str(caught.value) == f"{name}.py:{where}: {message}"
 
 
 def test_an_assert_of_a_tuple_is_refused() -> None:
@@ -461,6 +495,13 @@ def test_an_assert_of_a_tuple_is_refused() -> None:
 
 def test_a_set_of_texts_has_one_order_in_every_process() -> None:
     assert trace(made(text_of(SORTED[0].replace("MANY", MANY)))()).transitions
+
+
+def test_an_initial_state_keeps_nothing() -> None:
+    text = whole() + "\n    def initial(self, s):\n        SEEN.append(1)\n"
+    where = line_of(text, "def initial(self, s):")
+    message = f"mistake.py:{where}: initial changes SEEN, which outlives the step; {VARIABLE}"
+    assert (said_by_tracing(text), said_by_running(text)) == (message, message)
 
 
 def test_what_is_no_method_of_a_model_is_what_it_was() -> None:
