@@ -10,7 +10,7 @@ import ast
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -34,12 +34,12 @@ def asking(text: str) -> ast.Module:
     """A file that asks."""
     tree = ast.parse(text)
     _Asking().visit(tree)
-    return ast.fix_missing_locations(tree)
+    return tree
 
 
 class _Asking(ast.NodeTransformer):
-    read: frozenset[str] = frozenset()
-    """The names that the function around reads."""
+    read: Set[str] = frozenset()
+    """The names that are read in the outermost function around."""
     within: bool = False
     """Whether it is a function that is around, not a class or the file."""
 
@@ -91,10 +91,12 @@ class _Asking(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        read = {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Store)}
-        shared = {n for x in ast.walk(node) if isinstance(x, ast.Global | ast.Nonlocal) for n in x.names}
         outer = self.read, self.within
-        self.read, self.within = self.read | read | shared, True
+        if not self.within:  # what is read in a function inside is read
+            found = list(ast.walk(node))
+            read = {x.id for x in found if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Store)}
+            self.read = read.union(*(x.names for x in found if isinstance(x, ast.Global | ast.Nonlocal)))
+        self.within = True
         self.generic_visit(node)
         self.read, self.within = outer
         return node

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import CO_NESTED
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from isrcheck.model.language.errors import mistake_in, running
@@ -17,6 +17,11 @@ Place = tuple[int, str]
 OUTLIVES: Final = "keep it in a variable of the state"
 HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools"})
 """Modules of Python whose objects can be changed, and say by `__reduce_ex__` what they hold."""
+
+
+PLAIN: Final = frozenset({type(None), bool, int, str, bytes})
+UNCHANGED: Final = frozenset({property, classmethod, BuiltinFunctionType, type(str.join)})
+"""What has nothing to change, and is equal to itself alone."""
 
 
 @contextmanager
@@ -102,14 +107,19 @@ class _Shapes:
 
     def of(self, value: Any) -> Any:
         """The shape of a value; of one that was met before, which one it is."""
-        if value is None or type(value) in (bool, int, str, bytes, float, complex):
-            return type(value), repr(value)  # not a number is no equal of itself
+        kind = type(value)
+        if kind in PLAIN:
+            return kind, value
+        if kind is float or kind is complex:
+            return kind, repr(value)  # not a number is no equal of itself
+        if kind in UNCHANGED or (kind is FunctionType and not value.__dict__):
+            return value
         if id(value) in self.seen:
             return self.seen[id(value)][0]
         self.seen[id(value)] = len(self.seen), value
         held = self._held(value)
         kept = held is None or isinstance(value, FunctionType | type | ModuleType)
-        return [_Same(value) if kept else type(value), held]
+        return [_Same(value) if kept else kind, held]
 
     def _held(self, value: Any) -> Any:
         """What a value holds; None of what does not change, or cannot be told."""

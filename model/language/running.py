@@ -33,6 +33,8 @@ _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
 """The functions of a modeller that a method of a model runs or names, itself among them."""
 _settled: dict[int, CodeType] = {}
 """Code that asks, and code that has nothing to ask, by its address."""
+_names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
+"""The names in a function's code, by its address."""
 _walked: dict[int, Any] = {}
 """Globals of files that ask as a whole, and classes that do, by their address."""
 _built_upon: set[str] = set()
@@ -161,19 +163,16 @@ def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]
     Each with `file:line` and its name.
     """
     globals_, first = function.__globals__, function.__code__
-    everywhere = {**_builtins(globals_), **globals_}
+    builtins = _builtins(globals_)
     modules: list[ModuleType] = []
     attributes: dict[str, str] = {}
-    for code in codes(first):
-        for instruction in dis.get_instructions(code):
-            line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
-            where, name = f"{Path(code.co_filename).name}:{line}", instruction.argval
-            if instruction.opname == "LOAD_GLOBAL" and name in everywhere and name[0] != "@":  # pytest has such names
-                yield where, name, everywhere[name]
-                if isinstance(everywhere[name], ModuleType):
-                    modules.append(everywhere[name])
-            if instruction.opcode in dis.hasname:
-                attributes.setdefault(name, where)
+    for name, where, is_global in _names_in(first):
+        attributes.setdefault(name, where)
+        if is_global and (name in globals_ or name in builtins):
+            value = globals_[name] if name in globals_ else builtins[name]
+            yield where, name, value
+            if isinstance(value, ModuleType):
+                modules.append(value)
     for name in sorted(attributes):
         for held in (*model.__mro__, *modules):
             if name in vars(held) and (isinstance(held, ModuleType) or not held.__module__.startswith(SHIPPED)):
@@ -182,6 +181,20 @@ def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]
     for name, value in zip(first.co_freevars, enclosed(function), strict=True):
         yield where, name, value
     yield where, "a default", [function.__defaults__, function.__kwdefaults__]
+
+
+def _names_in(code: CodeType) -> list[tuple[str, str, bool]]:
+    """The names in the code of a function: each with `file:line`, and whether it is a global."""
+    if id(code) not in _names:
+        found: dict[tuple[str, bool], str] = {}
+        file = Path(code.co_filename).name
+        for one in codes(code):
+            for x in dis.get_instructions(one):
+                if x.opcode in dis.hasname and x.argval[0] != "@":  # a question, or a name that pytest gives
+                    line = x.positions.lineno if x.positions else one.co_firstlineno
+                    found.setdefault((x.argval, x.opname == "LOAD_GLOBAL"), f"{file}:{line}")
+        _names[id(code)] = code, [(name, where, is_global) for (name, is_global), where in found.items()]
+    return _names[id(code)][1]
 
 
 def _builtins(globals_: dict[str, Any]) -> dict[str, Any]:
