@@ -323,6 +323,17 @@ def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda value, *others: function(typed(value), *others)
 
 
+def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `object`, which goes around what a class says."""
+
+    def asked(value: Any, *others: Any) -> Any:
+        if isinstance(value, OfTheState | TheState):
+            raise mistake(f"object.{function.__name__} goes around the language", "write s.name = value")
+        return function(value, *others)
+
+    return asked
+
+
 def _of_ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *values, **named: function(*map(ordered, values), **named)
 
@@ -352,6 +363,7 @@ GUARDED: Final[dict[int, Callable[..., Any]]] = {
     **{id(f): _of_typed(f) for f in (isinstance, callable)},
     id(type): _of_typed(type),
     **{id(f): _of_ordered(f) for f in (list, tuple, iter, enumerate, zip, map, filter, functools.reduce)},
+    **{id(f): _of_others(f) for f in (object.__setattr__, object.__delattr__, object.__getattribute__)},
     id(getattr): _getattr,
     id(operator.attrgetter): _attrgetter,
     id(hash): _hash,

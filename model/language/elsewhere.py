@@ -13,7 +13,6 @@ CHANCE: Final = "{} gives something else each time; let a parameter of the actio
 OUTSIDE: Final = "{} reads or writes what is not of the model; make it a setting, or a variable of the state"
 BESIDE: Final = "{} runs beside the step; write it as an action of its own, or call it here"
 HIDDEN: Final = "{} hides from the language what is done; write it out"
-AROUND: Final = "{} goes around the language; write s.name = value"
 BY_TYPE: Final = "{} chooses by the Python type of what it is given; write a function for each case"
 CONTEXT: Final = "{} outlives the step; keep it in a variable of the state"
 ITERATOR: Final = "{} is an iterator, and where it stands outlives the step; make it in the function that uses it"
@@ -33,7 +32,6 @@ POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
 _NAMED: Final = [
     *((getattr(builtins, n), HIDDEN) for n in ("eval", "exec", "compile", "globals", "locals", "vars", "__import__")),
     *((getattr(builtins, n), OUTSIDE) for n in ("open", "input")),
-    *((getattr(object, n), AROUND) for n in ("__setattr__", "__delattr__", "__getattribute__")),
 ]
 _NAMED.append((sys.modules, HIDDEN))
 _IS: Final = [getattr(operator, n) for n in ("is_", "is_not", "is_none", "is_not_none") if hasattr(operator, n)]
@@ -67,12 +65,14 @@ def wrong_to_call(function: Any, name: str = "") -> str | None:
     if _is_written_to(getattr(function, "__self__", None)):
         return None
     said = _BY_IDENTITY.get(id(function)) or _of(_module(function))
+    if type(getattr(function, "__self__", None)).__module__ == "functools":
+        said = CONTEXT  # how often a cache was asked
     name = name or getattr(function, "__name__", "a function")
     if said is OUTSIDE and name in POSIX:
         said = CHANCE
     if isinstance(function, FunctionType) and {"dispatch", "registry"} <= vars(function).keys():
         said = BY_TYPE
-    return said and said.format(getattr(function, "__name__", name) if said in (HIDDEN, AROUND) else name)
+    return said and said.format(getattr(function, "__name__", name) if said is HIDDEN else name)
 
 
 def _is_written_to(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import CO_NESTED
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Final
 
 from isrcheck.model.language.errors import mistake_in, running
@@ -15,7 +15,7 @@ from isrcheck.model.language.running import codes, enclosed, functions_of, is_a_
 Place = tuple[int, str]
 """The address of the function around which it is (0: the model), and its name."""
 OUTLIVES: Final = "keep it in a variable of the state"
-HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools"})
+HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools", "weakref"})
 """Modules of Python whose objects can be changed, and say by `__reduce_ex__` what they hold."""
 
 
@@ -136,7 +136,11 @@ class _Shapes:
                 return self._named(vars(value)) if is_a_modellers(value.__module__) else None
             case ModuleType():
                 file = getattr(value, "__file__", None)
-                return self._named(vars(value)) if file and is_a_modellers(value.__name__, file) else None
+                mine = value.__spec__ is None or is_a_modellers(value.__name__, file or "<frozen ")
+                return self._named(vars(value)) if mine else None
+            case GeneratorType():
+                frame = value.gi_frame
+                return [frame and frame.f_lasti, self.of(frame and frame.f_locals)]
         if not is_a_modellers(kind.__module__) and kind.__module__.partition(".")[0] not in HOLDS_MORE:
             return None
         if hasattr(value, "__dict__"):

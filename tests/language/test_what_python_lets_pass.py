@@ -7,6 +7,7 @@ import linecache
 import re
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -128,8 +129,10 @@ REFUSED = {
     "s.on = by_type(s.n)": "by_type chooses by the Python type of what it is given; write a function for each case",
     "s.on = BY_TYPE.of(s.n)": "of chooses by the Python type of what it is given; write a function for each case",
     "s.__dict__['on'] = True": f"{TYPED}; {DOMAIN}",
-    "object.__setattr__(s, 'on', True)": "__setattr__ goes around the language; write s.name = value",
+    "object.__setattr__(s, 'on', True)": "object.__setattr__ goes around the language; write s.name = value",
     "s._updates = {}": "s._updates is not of the model; read and assign variables",
+    "s.on = remember.cache_info().misses < 2": f"cache_info outlives the step; {VARIABLE}",
+    "s.on = CONTEXT.get() == 1": f"CONTEXT outlives the step; {VARIABLE}",
     "s.on == True, s.n == 1": f"{UNUSED}{{: on}}; {TAKE}",
     "on = True": "on is assigned and never read; to change the state write s.on = ...",
     "n = 0\nn += 1": "n is assigned and never read; to change the state write s.n = ...",
@@ -173,6 +176,10 @@ OUTLIVES = {
     "SPACE.more()\ns.on = True": "SEEN",
     "Helper.calls += 1000\ns.on = True": "Helper",
     "TOGETHER.add(b)\ns.on = True": "TOGETHER",
+    "WEAK[MARKED] = b\ns.on = True": "WEAK",
+    "MODULE.calls += 1000\ns.on = True": "MODULE",
+    "next(SPACE.generated)\ns.on = True": "SPACE",
+    "ARRAY[0] += 1\ns.on = True": "ARRAY",
 }
 RIGHT = {
     "s.n = y if (y := minimum(s.n, 1)) is not None else 0": "n",
@@ -192,13 +199,15 @@ RIGHT = {
     "print(repr(s.n), f'{s.zk!r}', file=sys.stderr)\ns.on = True": "a look",
     "s.n = given(s.n)": "a mark of one's own is no value of the state",
     "s.n = Pair(s.n, 1).first": "an object made in the step",
+    "s.n = minimum(s.n, Frozen(1).first)": "a frozen one",
+    "s.n = minimum(s.n, remember(1))": "a cached function of parameters",
     "s.on = functools.reduce(lambda x, y: x & y, [s.on, s.n < 2])": "a fold",
     "x, y = s.n, 1\ns.n = x": "one of two is not read",
     "s.require(getattr(s, 'n') < 3)\nsetattr(s, 'n', 3)": "names as texts",
     "for x in self.brokers:\n    ask = lambda: s.isr.has(x)\n    s.end[x] = when(ask(), 1, 0)": "asked at once",
 }
 AROUND = """\
-import dataclasses, functools, itertools, operator, os, random, sys, threading, time, types
+import array, contextvars, dataclasses, functools, itertools, operator, os, random, sys, threading, time, types, weakref
 SEEN = []
 calls = 0
 NESTED = [[[[[[]]]]]]
@@ -213,8 +222,19 @@ class Slots:
         self.calls = 1000
 SLOTS = Slots()
 Pair = dataclasses.make_dataclass('Pair', ['first', 'second'])
+Frozen = dataclasses.make_dataclass('Frozen', ['first'], frozen=True)
 class Helper:
     calls = 1000
+CONTEXT = contextvars.ContextVar('context', default=1)
+MARKED = Helper()
+WEAK = weakref.WeakKeyDictionary()
+MODULE = types.ModuleType('kept')
+MODULE.calls = 1000
+ARRAY = array.array('i', [1000, 2000])
+SPACE.generated = (x for x in range(1000))
+@functools.cache
+def remember(x):
+    return x
 TOGETHER = set()
 def more():
     SEEN.append(1)
@@ -662,7 +682,15 @@ def test_initial_states_of_which_none_is_counted_are_refused() -> None:
 @pytest.mark.parametrize("name", model_names())
 def test_models_that_ship_do_nothing_of_this(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SHIPPED", "isrcheck.model.language")
-    monkeypatch.setattr(running, "_reached", {})
+    for kept in ("_reached", "_walked", "_settled"):
+        monkeypatch.setattr(running, kept, {})
+    before, ask = [], running._ask
+
+    def remembered(function: FunctionType) -> bool:
+        before.append((function, function.__code__))
+        return ask(function)
+
+    monkeypatch.setattr(running, "_ask", remembered)
     running.is_a_modellers.cache_clear()
     try:
         loaded = load_model_class(name)
@@ -670,6 +698,8 @@ def test_models_that_ship_do_nothing_of_this(name: str, monkeypatch: pytest.Monk
         assert any("@run" in method.__code__.co_names for method in loaded.cls.actions().values())
     finally:
         running.is_a_modellers.cache_clear()
+        for function, code in reversed(before):
+            function.__code__ = code
 
 
 def test_the_page_lists_what_is_tried_here() -> None:
