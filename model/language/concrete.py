@@ -24,6 +24,7 @@ from isrcheck.model.language.errors import (
     require_no_answer,
 )
 from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.plain import (
     FALSE,
     Failure,
@@ -216,11 +217,12 @@ def initial_states(model: Model) -> list[State]:
     first = tuple(d.first for d in model.domains.values())
     states: list[State] = []
     refused: dict[str, None] = {}
+    method = type(model).initial
     for choice in model.initial_choices():
         s = ConcreteState(model, first, writable=True)
-        method = type(model).initial
         try:
-            require_no_answer(method, "initial", heeded(method, model, s, *(as_parameter(d, v) for d, v in choice)))
+            with nothing_outlives(method, "initial", model):
+                require_no_answer(method, "initial", heeded(method, model, s, *(as_parameter(d, v) for d, v in choice)))
         except Disabled as error:
             refused[raised_at(error)] = None
         failure = s._failure if s._doubt is None else s._doubt._failure

@@ -18,6 +18,8 @@ BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...
 
 UNKNOWN_OPERATOR: Final = "this operator is not known"
 
+DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
+
 MANY_NAMES: Final = 60
 """With more names than these an error lists only the nearest."""
 
@@ -32,9 +34,15 @@ def speaks_the_language(folder: Path) -> None:
 
 
 class _Running(threading.local):
-    """The mistakes made so far in the method of a model that runs in this thread; None while none does."""
+    """What is known of the method of a model that runs in this thread.
+
+    `made` are the mistakes made in it so far, None while none runs; `looks` is how many calls of `print` are under way;
+    `watched` hears of each function that it calls.
+    """
 
     made: list[ModelError] | None = None
+    looks: int = 0
+    watched: Any = None
 
 
 running = _Running()
@@ -159,10 +167,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{guess}known: {', '.join(names) or 'none'}"
 
 
+def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A text of a value that methods can print and nothing else: it would be another in each interpretation."""
+
+    def text(self: Any) -> str:
+        if running.made is not None and not running.looks:
+            asked_by = sys._getframe(1).f_code.co_filename
+            if not asked_by.startswith(tuple(_language)) and Path(asked_by).name not in DEBUGGERS:
+                OfTheState.__str__(self)
+        return shown(self)
+
+    return text
+
+
 class OfTheState:
     """A value that the state decides. While a method is read it has none, so Python must not decide by it."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if "__repr__" in cls.__dict__:
+            cls.__repr__ = _to_look_at(cls.__repr__)  # type: ignore[method-assign]
 
     def _shown(self) -> str:
         """The end of a message: which value it is, where that can be said."""
@@ -184,11 +209,25 @@ class OfTheState:
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __pos__ = __abs__ = _refuse
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __matmul__ = __rmatmul__ = _refuse
+    __divmod__ = __rdivmod__ = __next__ = __reversed__ = _refuse
+
+    def __call__(self, *operands: Any) -> Any:
+        raise mistake(f"a value of the state is called{self._shown()}", "write it without brackets")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise mistake(f"[...] of a value that has no parts{self._shown()}", "index what is per(...)")
+
+    def __enter__(self) -> NoReturn:
+        raise mistake(f"`with` on the state{self._shown()}", "use it as it is")
+
+    def __exit__(self, *error: object) -> None:
+        """Never left, since never entered."""
 
     def __str__(self) -> str:
         raise mistake(
-            f"a value of the state in a text{self._shown()}", "compare it with ==; to look at it, write repr(...) or !r"
+            f"a value of the state in a text{self._shown()}",
+            "compare it with ==; to look at it, write print(repr(...))",
         )
 
     def __format__(self, spec: str) -> str:

@@ -100,7 +100,7 @@ class Undefined(OfTheState):
         state, path = self._place
         state._write(path, ANY_NUMBER, self)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *operands: Any) -> Any:
         return self
 
     choose = __call__

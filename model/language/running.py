@@ -1,185 +1,208 @@
-"""How a method of a model is run, and what Python would let pass in it.
+"""How a method of a model is run: its code asks where Python would let something pass.
 
-Python asks no value before it compares by `is`, matches a pattern or throws a result away. So the functions of a
-modeller get other code before they first run: the same, but that these questions are put to the language. Found are
-they by name, from the method that runs: what its code names is looked at, too. Models that ship are left as they are,
-for speed; a test puts them through the same.
+The functions of a modeller get other code before they first run: the same, but that it puts questions to the language
+(`asking`). A file asks as a whole once a method of a model is in it or names something of it. Whatever else is called
+while a method runs gets code that asks as it is called, also in packages that are installed; Python's own library does
+not. Models that ship are left as they are, for speed; a test puts them through the same.
 """
 
 from __future__ import annotations
 
-import ast
 import dis
-import inspect
 import linecache
 import sys
 import sysconfig
-from collections import deque
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from isrcheck.model.language.brokers import NoBroker
-from isrcheck.model.language.errors import ModelError, OfTheState, mistake, mistake_in, modellers_frame, running
+from isrcheck.model.language.asking import GUARDED, QUESTIONS, asking
+from isrcheck.model.language.elsewhere import wrong_to_call, wrong_with
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake_in, running
 
 SHIPPED: Final = "isrcheck."
 """How the names of modules begin that ship."""
-BY_CHANCE: Final = frozenset({"random", "secrets", "time", "uuid", "datetime"})
-"""Modules by which a method would do something else each time."""
-VALUES: Final = frozenset(
-    {"including", "excluding", "has", "at", "appended", "truncated", "without_first", "every", "some", "count"}
-    | {"implies", "when", "for_all", "minimum", "maximum"}
-)
-"""What gives a value and does nothing else."""
-OUTLIVES: Final = "keep it in a variable of the state"
-
+DATACLASS: Final = "__create_fn__"
+"""How the names of functions begin that `dataclass` writes."""
 FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
 
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
 """The functions of a modeller that a method of a model runs or names, itself among them."""
+_settled: dict[int, CodeType] = {}
+"""Code that asks, and code that has nothing to ask, by its address."""
+_names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
+"""The names in a function's code, by its address."""
+_walked: dict[int, Any] = {}
+"""Globals of files that ask as a whole, and classes that do, by their address."""
+_built_upon: set[str] = set()
+"""Installed packages that the classes of a model are from."""
 
 
 def heeded(method: Callable[..., Any], *arguments: Any) -> Any:
     """What a method of a model gives; a mistake made in it is raised even if the method has caught it."""
-    _functions(method, getattr(method, "__self__", arguments[0]))
+    functions_of(method, getattr(method, "__self__", arguments[0]))
     made: list[ModelError] = []
-    outer, running.made = running.made, made
+    outer, looks, running.made, running.looks = running.made, running.looks, made, 0
     try:
         answer = method(*arguments)
         if made:
             raise made[0]
         return answer
     finally:
-        running.made = outer
+        running.made, running.looks = outer, looks
         if made and outer is not None:
             outer.extend(made)
-
-
-# --- what outlives a step -------------------------------------------------------------------------------------------
-
-
-def outliving(method: Callable[..., Any], model: Any) -> dict[str, Any]:
-    """The shape of what a method can change besides the state: attributes of the model, globals, what it encloses."""
-    found: dict[str, Any] = {}
-    for one in _functions(method, model):
-        names = {name for code in _codes(one.__code__) for name in code.co_names}
-        found |= {name: _shape(one.__globals__[name]) for name in sorted(names & one.__globals__.keys())}
-        found |= {name: _shape(x) for name, x in zip(one.__code__.co_freevars, _enclosed(one), strict=True)}
-        found[f"a default of {one.__name__}"] = _shape([one.__defaults__, one.__kwdefaults__])
-    for cls in type(model).__mro__:
-        if is_a_modellers(cls.__module__, ""):
-            found |= {f"{cls.__name__}.{name}": _shape(x) for name, x in vars(cls).items()}
-    own = {n: x for n, x in vars(model).items() if not hasattr(getattr(type(model), n, None), "func")}
-    return found | {f"self.{name}": _shape(x) for name, x in own.items()}
-
-
-def require_unchanged(method: Callable[..., Any], what: str, before: dict[str, Any], model: Any) -> None:
-    """Raises `ModelError` where a method has changed something besides the state."""
-    after = outliving(method, model)
-    for name in {**before, **after}:
-        if before.get(name) != after.get(name):
-            raise mistake_in(method, f"{what} changes {name}, which outlives the step", OUTLIVES)
-
-
-def _shape(value: Any, depth: int = 4) -> Any:
-    """What differs after a change of a container, or of an object of a modeller's class."""
-    match value:
-        case _ if depth == 0:
-            return id(value)
-        case list() | tuple() | deque():
-            return [_shape(x, depth - 1) for x in value]
-        case dict():
-            return [(id(key), _shape(x, depth - 1)) for key, x in value.items()]
-        case set():
-            return sorted(map(id, value))
-        case FunctionType() | type() | ModuleType():
-            return id(value)
-        case _ if hasattr(value, "__dict__") and is_a_modellers(type(value).__module__):
-            return _shape(vars(value), depth - 1)
-    return id(value)
 
 
 # --- which functions ------------------------------------------------------------------------------------------------
 
 
-def _functions(method: Callable[..., Any], model: Any) -> list[FunctionType]:
-    """A modeller's functions that a method runs or names; when they are first found, they are given code that asks."""
+def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
+    """A modeller's functions that a method runs or names; when they are first found, they and their files ask."""
     key: tuple[Any, type] = getattr(method, "__func__", method), type(model)
     if key not in _reached:
+        _build_upon([*(cls.__module__ for cls in key[1].__mro__), getattr(key[0], "__module__", None) or ""])
         found: dict[FunctionType, None] = {}
         _reach(key[0], key[1], found)
         for function in found:
-            _rewrite(function)
+            _settle(function)
+        for function in found:
+            _walk(function.__globals__)
         _reached[key] = list(found)
     return _reached[key]
 
 
-def _reach(value: Any, model: type, found: dict[FunctionType, None], depth: int = 4) -> None:
-    """Adds the functions that a value is, holds or names; `depth` is how far containers are looked into."""
+def _reach(
+    value: Any, model: type, found: dict[FunctionType, None], depth: int = 4, named: tuple[str, str] | None = None
+) -> None:
+    """Adds the functions that a value is, holds or names.
+
+    `depth` is how far containers are looked into; `named` is `file:line` where a function names it, and how.
+    """
+    what = wrong_with(value, named[1]) if named else None
+    if named and what:
+        raise ModelError(f"{named[0]}: {what}")
     match value:
         case FunctionType():
-            if value not in found and is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
+            if not is_a_modellers(value.__globals__.get("__name__", ""), value.__code__.co_filename):
+                _settle(value)
+            elif value not in found:
                 found[value] = None
-                for named in _named(value, model):
-                    _reach(named, model, found)
+                for where, name, x in _named(value, model):
+                    _reach(x, model, found, named=(where, name))
         case MethodType() | staticmethod() | classmethod():
-            _reach(value.__func__, model, found)
+            _reach(value.__func__, model, found, named=named)
         case property():
-            _reach(value.fget, model, found)
-        case list() | tuple() if depth > 0:
+            for one in (value.fget, value.fset):
+                _reach(one, model, found, named=named)
+        case list() | tuple() | set() | frozenset() if depth > 0:
             for x in value:
-                _reach(x, model, found, depth - 1)
+                _reach(x, model, found, depth - 1, named)
         case dict():
-            _reach(list(value.values()), model, found, depth)
+            _reach(list(value.values()), model, found, depth, named)
         case type():
-            classes = [c for c in value.__mro__ if is_a_modellers(c.__module__) and not hasattr(c, "declared_settings")]
-            members = [x for c in classes for x in vars(c).values() if isinstance(x, FUNCTIONS)]
-            _reach([x for x in members if x not in found], model, found)
-        case _ if isinstance(getattr(value, "func", None), FunctionType):  # a partial function, a cached property
-            _reach(value.func, model, found)
+            _reach([x for x in _members(value) if x not in found], model, found, named=named)
+        case _ if inside(value) is not value:
+            _reach([inside(value), *getattr(value, "args", ())], model, found, depth - 1, named)
         case _ if is_a_modellers(type(value).__module__):
-            _reach(type(value), model, found)
+            _reach(type(value), model, found, named=named)
+
+
+def inside(value: Any) -> Any:
+    """What a partial function, a cached one or a cached property calls; the value itself of anything else."""
+    if getattr(type(value), "__module__", None) != "functools":
+        return value
+    return getattr(value, "func", getattr(value, "__wrapped__", value))
+
+
+def _members(cls: type) -> list[Any]:
+    """The functions of a modeller's class and of those that it is built upon; those of a model are found by name."""
+    classes = [c for c in cls.__mro__ if is_a_modellers(c.__module__) and not hasattr(c, "declared_settings")]
+    return [x for c in classes for x in vars(c).values() if isinstance(x, FUNCTIONS) or inside(x) is not x]
+
+
+def _build_upon(modules: list[str]) -> None:
+    packages = {module.partition(".")[0] for module in modules if not module.startswith(SHIPPED)}
+    if not packages <= _built_upon:
+        _built_upon.update(packages)
+        is_a_modellers.cache_clear()
 
 
 @cache
-def _of_python() -> tuple[str, ...]:
-    return tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+def _paths(*names: str) -> tuple[str, ...]:
+    return tuple(sysconfig.get_path(name) for name in names)
 
 
 @cache
 def is_a_modellers(module: str, file: str = "") -> bool:
-    """Whether a module is neither shipped nor Python's own nor installed."""
+    """Whether a module is neither shipped nor Python's own nor installed, or a model is built upon its package."""
     if module.startswith(SHIPPED) or module in sys.builtin_module_names:
         return False
     if not file:
         file = getattr(sys.modules.get(module), "__file__", None) or ""  # none of what is run from a user's file
-    return not file.startswith(_of_python())
+    if _is_installed(file):
+        return module.partition(".")[0] in _built_upon
+    return not file.startswith((*_paths("stdlib", "platstdlib"), "<frozen "))
 
 
-def _named(function: FunctionType, model: type) -> Iterator[Any]:
-    """What the code of a function names: globals, members of modules and of the model, and what it encloses."""
-    globals_, attributes = function.__globals__, set[str]()
-    for code in _codes(function.__code__):
-        for instruction in dis.get_instructions(code):
-            if instruction.opname == "LOAD_GLOBAL":
-                line = instruction.positions.lineno if instruction.positions else None
-                found = globals_.get(instruction.argval)
-                _require_no_chance(found, instruction.argval, f"{Path(code.co_filename).name}:{line}")
-                if not isinstance(found, ModuleType):
-                    yield found
-        attributes.update(code.co_names)
-    modules = [x for name in attributes if isinstance(x := globals_.get(name), ModuleType)]
+def _is_installed(file: str) -> bool:
+    return "/site-packages/" in file or "/dist-packages/" in file or file.startswith(_paths("purelib", "platlib"))
+
+
+def _is_pythons(module: str, file: str) -> bool:
+    """Whether a function asks nobody: Python's own, and what ships."""
+    return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
+
+
+def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]]:
+    """What the code of a function names: globals, members of modules and of the model, and what it encloses.
+
+    Each with `file:line` and its name.
+    """
+    globals_, first = function.__globals__, function.__code__
+    builtins = _builtins(globals_)
+    modules: list[ModuleType] = []
+    attributes: dict[str, str] = {}
+    for name, where, is_global in _names_in(first):
+        attributes.setdefault(name, where)
+        if is_global and (name in globals_ or name in builtins):
+            value = globals_[name] if name in globals_ else builtins[name]
+            yield where, name, value
+            if isinstance(value, ModuleType):
+                modules.append(value)
     for name in sorted(attributes):
-        yield from (vars(c).get(name) for c in model.__mro__)
-        for module in modules:
-            yield vars(module).get(name)
-    yield function.__defaults__
-    yield from _enclosed(function)
+        for held in (*model.__mro__, *modules):
+            if name in vars(held) and (isinstance(held, ModuleType) or not held.__module__.startswith(SHIPPED)):
+                yield attributes[name], name, vars(held)[name]
+    where = f"{Path(first.co_filename).name}:{first.co_firstlineno}"
+    for name, value in zip(first.co_freevars, enclosed(function), strict=True):
+        yield where, name, value
+    yield where, "a default", [function.__defaults__, function.__kwdefaults__]
 
 
-def _enclosed(function: FunctionType) -> list[Any]:
+def _names_in(code: CodeType) -> list[tuple[str, str, bool]]:
+    """The names in the code of a function: each with `file:line`, and whether it is a global."""
+    if id(code) not in _names:
+        found: dict[tuple[str, bool], str] = {}
+        file = Path(code.co_filename).name
+        for one in codes(code):
+            for x in dis.get_instructions(one):
+                if x.opcode in dis.hasname and x.argval[0] != "@":  # a question, or a name that pytest gives
+                    line = x.positions.lineno if x.positions else one.co_firstlineno
+                    found.setdefault((x.argval, x.opname == "LOAD_GLOBAL"), f"{file}:{line}")
+        _names[id(code)] = code, [(name, where, is_global) for (name, is_global), where in found.items()]
+    return _names[id(code)][1]
+
+
+def _builtins(globals_: dict[str, Any]) -> dict[str, Any]:
+    held = globals_.get("__builtins__", {})
+    return vars(held) if isinstance(held, ModuleType) else held
+
+
+def enclosed(function: FunctionType) -> list[Any]:
     """The values of the free variables of a function, None for one that has no value yet."""
     found = []
     for cell in function.__closure__ or ():
@@ -190,203 +213,148 @@ def _enclosed(function: FunctionType) -> list[Any]:
     return found
 
 
-def _require_no_chance(value: Any, name: str, where: str) -> None:
-    module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-    if module in BY_CHANCE:
-        raise ModelError(
-            f"{where}: {name} gives something else each time; let a parameter of the action choose: all are explored"
-        )
-
-
 # --- their code -----------------------------------------------------------------------------------------------------
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of those in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _codes(inner)
+            yield from codes(inner)
 
 
-def _rewrite(function: FunctionType) -> None:
-    """Gives a function code that asks, unless its code is no longer what its file says."""
-    file, old = function.__code__.co_filename, function.__code__
-    text = "".join(linecache.getlines(file, function.__globals__))
-    if not text and any(_compares_by_is(code) for code in _codes(old)):
-        raise mistake_in(function, "`is` in a function whose source cannot be read", "keep the model in a file")
-    try:
-        plain, asking = _compiled(text, file)
-    except SyntaxError:
+def called(function: Any) -> Any:
+    """The question that is asked of whatever is called: its code asks from now on, too."""
+    if running.made is None:
+        return function
+    plain: Any = function.__func__ if type(function) is MethodType else function
+    kind = type(plain)
+    if kind is FunctionType:
+        if id(plain.__code__) not in _settled:
+            what = wrong_to_call(function)
+            if what:
+                raise ModelError(f"{caller()}: {what}")
+            _settle(plain)
+        if running.watched is not None:
+            running.watched.meet(plain)
+        return function
+    if id(plain) in GUARDED:
+        return GUARDED[id(plain)]
+    if isinstance(plain, OfTheState):
+        return function
+    what = wrong_to_call(plain)
+    if what:
+        raise ModelError(f"{caller()}: {what}")
+    if inside(plain) is not plain:
+        called(inside(plain))
+    elif kind is not BuiltinFunctionType:
+        _settle_class(plain if isinstance(plain, type) else kind)
+    return function
+
+
+def _settle_class(cls: type) -> None:
+    """Lets the functions of a class ask: operators and properties run without being called."""
+    if id(cls) not in _walked:
+        _walked[id(cls)] = cls
+        found: dict[FunctionType, None] = {}
+        _reach(_members(cls), object, found, named=(caller(), cls.__name__))
+        for function in (*found, *_installed_members(cls)):
+            _settle(function)
+
+
+def _installed_members(cls: type) -> list[FunctionType]:
+    """What of an installed class runs without being called: operators and properties."""
+    classes = [c for c in cls.__mro__ if _is_installed(getattr(sys.modules.get(c.__module__), "__file__", None) or "")]
+    found = [_unwrapped(x) for c in classes for n, x in vars(c).items() if n[:2] == "__" or isinstance(x, property)]
+    return [x for x in found if isinstance(x, FunctionType)]
+
+
+def _walk(globals_: dict[str, Any]) -> None:
+    """Lets every function ask that a file has: a method may run it without its name."""
+    if id(globals_) in _walked:
         return
-    for one, other in zip(plain, asking, strict=True):
+    _walked[id(globals_)] = globals_
+    for value in list(globals_.values()):
+        held = list(vars(value).values()) if isinstance(value, type) and is_a_modellers(value.__module__) else [value]
+        for x in held:
+            one = _unwrapped(x)
+            if isinstance(one, FunctionType) and one.__globals__ is globals_:
+                _ask(one)
+
+
+def _unwrapped(value: Any) -> Any:
+    """The function that is in a static method, a class method, a property or a cached function."""
+    for name in ("__func__", "fget", "__wrapped__"):
+        held = getattr(value, name, None) if isinstance(value, FUNCTIONS) or inside(value) is not value else None
+        if isinstance(held, FunctionType):
+            return held
+    return value
+
+
+def _settle(function: FunctionType) -> None:
+    """Lets a function ask that is about to run; raises `ModelError` where it cannot and should."""
+    code = function.__code__
+    if id(code) in _settled:
+        return
+    module = function.__globals__.get("__name__", "")
+    if not _is_pythons(module, code.co_filename) and not _ask(function):
+        what = _unasked(code)
+        if what and is_a_modellers(module, code.co_filename):
+            raise mistake_in(function, *what)
+    _settled.setdefault(id(function.__code__), function.__code__)
+
+
+def _unasked(code: CodeType) -> tuple[str, str] | None:
+    """What is wrong with code that cannot ask, if it would, and what to do instead."""
+    if code.co_qualname.startswith(DATACLASS):
+        return None
+    why, remedy = "whose source cannot be read", "keep the model in a file"
+    if linecache.getlines(code.co_filename):
+        why, remedy = "that is not as its file says", "pytest changes what has an `assert`: keep it in another file"
+    for instruction in (x for one in codes(code) for x in dis.get_instructions(one)):
+        if instruction.opname == "IS_OP" or instruction.opname.endswith(("IF_NONE", "IF_NOT_NONE")):
+            return f"`is` in a function {why}", remedy
+        if instruction.opname.startswith("MATCH_"):
+            return f"`match` in a function {why}", remedy
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval in ("isinstance", "type", "callable"):
+            return f"{instruction.argval} in a function {why}", remedy
+    return None
+
+
+def _ask(function: FunctionType) -> bool:
+    """Gives a function code that asks; false where its code is not what its file says."""
+    old = function.__code__
+    if id(old) in _settled:
+        return True
+    text = "".join(linecache.getlines(old.co_filename, function.__globals__))
+    for one, other in _compiled(text, old.co_filename).get((old.co_qualname, old.co_firstlineno), ()):
         if _is_the_same(one, old) and other.co_freevars == old.co_freevars:
             function.__globals__.update(ASKED)
             function.__code__ = other
-            return
-
-
-def _compares_by_is(code: CodeType) -> bool:
-    return any(x.opname == "IS_OP" or x.opname.endswith(("IF_NONE", "IF_NOT_NONE")) for x in dis.get_instructions(code))
+            _settled.update((id(x), x) for x in codes(other))
+            return True
+    return False
 
 
 def _is_the_same(a: CodeType, b: CodeType) -> bool:
-    return (
-        (a.co_qualname, a.co_firstlineno, a.co_code) == (b.co_qualname, b.co_firstlineno, b.co_code)
-        and a.co_names == b.co_names
-        and list(a.co_positions()) == list(b.co_positions())
-    )
+    return a.co_code == b.co_code and a.co_names == b.co_names and list(a.co_positions()) == list(b.co_positions())
 
 
 @lru_cache(maxsize=16)
-def _compiled(text: str, file: str) -> tuple[list[CodeType], list[CodeType]]:
-    """The code of every function of a file: as it is written, and asking; both in the same order."""
-    plain = compile(text, file, "exec", dont_inherit=True)
-    tree = ast.fix_missing_locations(_Asking().visit(ast.parse(text)))
-    return list(_codes(plain)), list(_codes(compile(tree, file, "exec", dont_inherit=True)))
+def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType, CodeType]]]:
+    """The code of the functions of a file, as it is written and asking, by name and first line."""
+    try:
+        with warnings.catch_warnings():  # given when the file was imported
+            warnings.simplefilter("ignore")
+            plain = compile(text, file, "exec", dont_inherit=True)
+            other = compile(asking(text), file, "exec", dont_inherit=True)
+    except SyntaxError:
+        return {}
+    found: dict[tuple[str, int], list[tuple[CodeType, CodeType]]] = {}
+    for one, asks in zip(codes(plain), codes(other), strict=True):
+        found.setdefault((one.co_qualname, one.co_firstlineno), []).append((one, asks))
+    return found
 
 
-class _Asking(ast.NodeTransformer):
-    """Puts questions to the language where Python would put none."""
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        self.generic_visit(node)
-        if not any(isinstance(x, ast.Is | ast.IsNot) for x in node.ops):
-            node.left = self._part(node.left)
-            node.comparators = [self._part(x) for x in node.comparators]
-            return node
-        if len(node.ops) > 1:
-            return _asks("@chained", node)
-        return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
-
-    def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison: `s.n == 1 & self.flag` compares with `1 & self.flag`."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-            return _asks("@and" if isinstance(node.op, ast.BitAnd) else "@or", node.left, node.right)
-        return node
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Invert):
-            node.operand = _asks("@inverted", node.operand)
-        return node
-
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        self.generic_visit(node)
-        match node.value:
-            case ast.Constant() | ast.Yield() | ast.YieldFrom() | ast.Await():
-                return node
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name not in VALUES:
-                node.value = _asks("@run", node.value)
-            case _:
-                node.value = _asks("@used", node.value)
-        return node
-
-    def visit_Match(self, node: ast.Match) -> ast.stmt:
-        self.generic_visit(node)
-        node.subject = _asks("@matched", node.subject)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type", "id", "callable") and node.args:
-            node.args[0] = _asks("@typed", node.args[0])
-        return node
-
-    def visit_Global(self, node: ast.Global) -> list[ast.stmt]:
-        names = [ast.copy_location(ast.Constant(name), node) for name in node.names]
-        return [node, ast.copy_location(ast.Expr(_asks("@global", *names)), node)]
-
-
-def _asks(name: str, first: ast.expr, *others: ast.expr) -> ast.expr:
-    call = ast.Call(ast.Name(name, ast.Load()), [first, *others], [])
-    return ast.copy_location(call, first)
-
-
-# --- the questions --------------------------------------------------------------------------------------------------
-
-
-def _is(a: Any, b: Any) -> bool:
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, OfTheState) and (other is not None or one._may_be_none()):
-            remedy = "write .is_none, or == none" if other is None or isinstance(other, NoBroker) else "write =="
-            raise mistake(f"`is` on the state{one._shown()}", remedy)
-        if isinstance(one, NoBroker) and other is None:
-            raise mistake("an optional parameter is never None", "write `is none`, or == none")
-    return a is b
-
-
-def _chained(value: Any) -> None:
-    raise mistake("`is` in a chain of comparisons", "write one comparison at a time")
-
-
-def _combined(a: Any, b: Any, sign: str) -> None:
-    if isinstance(a, int) and isinstance(b, int) and isinstance(a, bool) != isinstance(b, bool):
-        raise mistake(f"{a} {sign} {b} is computed before it is compared", f"write (...) {sign} (...)")
-
-
-def _and(a: Any, b: Any) -> Any:
-    _combined(a, b, "&")
-    return a & b
-
-
-def _or(a: Any, b: Any) -> Any:
-    _combined(a, b, "|")
-    return a | b
-
-
-def _inverted(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise mistake(f"~ of the Python bool {value} is {~value}", "write `not` for what parameters decide")
-    return value
-
-
-def _run(value: Any) -> Any:
-    """What a statement calls: a function of the modeller may require something and give a value back as well."""
-    if inspect.isgenerator(value) or inspect.isawaitable(value) or isinstance(value, map | filter):
-        raise mistake(f"a {type(value).__name__} that nobody runs", "write a loop")
-    return value
-
-
-def _used(value: Any) -> Any:
-    if isinstance(value, OfTheState):
-        who = modellers_frame().f_code.co_name
-        what = f"{who} computes a value of the state and does not use it{value._shown()}"
-        raise mistake(what, "return it, assign it, or require it")
-    if inspect.isroutine(value):
-        raise mistake(f"the method {value.__name__} is named and not called", "call it")
-    return _run(value)
-
-
-def _matched(value: Any) -> Any:
-    for x in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(x, OfTheState):
-            raise mistake(
-                f"`match` on the state{x._shown()}", "write when(condition, a, b), or an action for each case"
-            )
-    return value
-
-
-def _typed(value: Any) -> Any:
-    if isinstance(value, OfTheState):
-        raise mistake(f"the Python type of a value of the state{value._shown()}", "its domain says what it can be")
-    return value
-
-
-def _global(*names: str) -> None:
-    if running.made is not None:
-        raise mistake(f"global {', '.join(names)} outlives the step", OUTLIVES)
-
-
-ASKED: Final = {
-    "@is": _is,
-    "@is_not": lambda a, b: not _is(a, b),
-    "@chained": _chained,
-    "@and": _and,
-    "@or": _or,
-    "@inverted": _inverted,
-    "@run": _run,
-    "@used": _used,
-    "@matched": _matched,
-    "@typed": _typed,
-    "@global": _global,
-}
+ASKED: Final = {**QUESTIONS, "@called": called}

@@ -22,7 +22,8 @@ from isrcheck.model.language.errors import (
 )
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
 from isrcheck.model.language.model import Action, Model, as_parameter
-from isrcheck.model.language.running import heeded, outliving, require_unchanged
+from isrcheck.model.language.outliving import nothing_outlives
+from isrcheck.model.language.running import heeded
 from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed
 from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
 
@@ -195,15 +196,14 @@ class _Sheet:
     def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
         found, effect = [], False
-        before = outliving(method, self.model)
-        for choice in self.model.instances(method):
-            s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
-            answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
-            require_no_answer(method, f"action {name}", answer)
-            effect = effect or bool(s._updates)
-            if s._required or s._updates:
-                found.append(self._transition(name, spec, choice, s))
-        require_unchanged(method, f"action {name}", before, self.model)
+        with nothing_outlives(method, f"action {name}", self.model):
+            for choice in self.model.instances(method):
+                s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
+                answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
+                require_no_answer(method, f"action {name}", answer)
+                effect = effect or bool(s._updates)
+                if s._required or s._updates:
+                    found.append(self._transition(name, spec, choice, s))
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
         return found
@@ -224,9 +224,8 @@ class _Sheet:
 
     def predicate(self, name: str, method: Callable[..., Any]) -> Predicate:
         s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
-        before = outliving(method, self.model)
-        answer = heeded(method, self.model, s)
-        require_unchanged(method, name, before, self.model)
+        with nothing_outlives(method, name, self.model):
+            answer = heeded(method, self.model, s)
         if not isinstance(answer, bool | TracedFlag):
             raise not_an_answer(method, answer)
         holds = flag_of(answer)

@@ -95,6 +95,10 @@ BESIDE = {
     ),
     "an invariant without return": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        x = s.x == 1\n",
+        "mine.py:21: x is assigned and never read; to change the state write s.x = ...",
+    ),
+    "an invariant that is empty": (
+        "\n    @invariant\n    def good(self, s):\n        'Good.'\n        pass\n",
         "mine.py:18: invariant good gives nothing back; return a condition",
     ),
     "a helper of the file": (

@@ -1,0 +1,96 @@
+"""What a method of a model must not use: it is not of the model, or the language cannot see what it does."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+from functools import singledispatchmethod
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+CHANCE: Final = "{} gives something else each time; let a parameter of the action choose: all are explored"
+OUTSIDE: Final = "{} reads or writes what is not of the model; make it a setting, or a variable of the state"
+BESIDE: Final = "{} runs beside the step; write it as an action of its own, or call it here"
+HIDDEN: Final = "{} hides from the language what is done; write it out"
+BY_TYPE: Final = "{} chooses by the Python type of what it is given; write a function for each case"
+CONTEXT: Final = "{} outlives the step; keep it in a variable of the state"
+ITERATOR: Final = "{} is an iterator, and where it stands outlives the step; make it in the function that uses it"
+
+MODULES: Final = {
+    **dict.fromkeys(("random", "_random", "numpy.random", "secrets", "time", "uuid", "datetime"), CHANCE),
+    **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "tempfile", "glob", "shutil", "socket"), OUTSIDE),
+    **dict.fromkeys(("subprocess", "_posixsubprocess", "_socket", "urllib", "http"), OUTSIDE),
+    **dict.fromkeys(("threading", "_thread", "multiprocessing", "concurrent", "asyncio", "_asyncio"), BESIDE),
+    **dict.fromkeys(("contextvars", "_contextvars", "shelve", "sqlite3", "queue"), CONTEXT),
+}
+"""What is wrong with calling something of a module."""
+VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})
+"""Modules whose objects are values like any other: a date that is written in the file stays as it is."""
+POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
+
+_NAMED: Final = [
+    *((getattr(builtins, n), HIDDEN) for n in ("eval", "exec", "compile", "globals", "locals", "vars", "__import__")),
+    *((getattr(builtins, n), OUTSIDE) for n in ("open", "input")),
+]
+_NAMED.append((sys.modules, HIDDEN))
+_IS: Final = [getattr(operator, n) for n in ("is_", "is_not", "is_none", "is_not_none") if hasattr(operator, n)]
+_BY_IDENTITY: Final = {
+    **{id(x): said for x, said in _NAMED},
+    **{id(x): "operator.{} compares by `is`; write ==" for x in _IS},
+}
+
+
+def wrong_with(value: Any, name: str) -> str | None:
+    """What is wrong with a value that a method names, and what to write instead; None for most."""
+    said = _BY_IDENTITY.get(id(value))
+    if said is not None:
+        return said.format(getattr(value, "__name__", name))
+    if _is_written_to(value):
+        return None
+    if isinstance(value, ModuleType):
+        return CHANCE.format(name) if _of(value.__name__) is CHANCE else None
+    if isinstance(value, FunctionType | type | BuiltinMethodType | MethodType):
+        return wrong_to_call(value, name)
+    if isinstance(value, singledispatchmethod):
+        return BY_TYPE.format(value.func.__name__)
+    if hasattr(type(value), "__next__"):
+        return ITERATOR.format(name)
+    said = _of(type(value).__module__)
+    return said.format(name) if said and type(value).__module__ not in VALUES else None
+
+
+def wrong_to_call(function: Any, name: str = "") -> str | None:
+    """What is wrong with calling a function, a method or a class."""
+    if _is_written_to(getattr(function, "__self__", None)):
+        return None
+    said = _BY_IDENTITY.get(id(function)) or _of(_module(function))
+    if type(getattr(function, "__self__", None)).__module__ == "functools":
+        said = CONTEXT  # how often a cache was asked
+    name = name or getattr(function, "__name__", "a function")
+    if said is OUTSIDE and name in POSIX:
+        said = CHANCE
+    if isinstance(function, FunctionType) and {"dispatch", "registry"} <= vars(function).keys():
+        said = BY_TYPE
+    return said and said.format(getattr(function, "__name__", name) if said is HIDDEN else name)
+
+
+def _is_written_to(value: Any) -> bool:
+    """Whether it is what messages are printed to: nothing comes back from there."""
+    return value is not None and any(value is x for x in (sys.stdout, sys.stderr))
+
+
+def _module(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, ModuleType):
+        return getattr(function, "__module__", None) or ""
+    return owner.__module__ if isinstance(owner, type) else type(owner).__module__
+
+
+def _of(module: str) -> str | None:
+    """What is wrong with a module, or with one that it is in."""
+    while module:
+        if module in MODULES:
+            return MODULES[module]
+        module = module.rpartition(".")[0]
+    return None
