@@ -15,6 +15,7 @@ from typing import Any
 from isrcheck.model.language import Model, ModelError
 from isrcheck.model.language.errors import line_of
 from isrcheck.model.language.proofs import Proof, recorded_values
+from isrcheck.model.language.running import heeded
 from isrcheck.model.language.system import TransitionSystem
 
 
@@ -50,7 +51,7 @@ def _recording(
         given = dict(zip(names, arguments, strict=True))
         own = proof(self)
         values: dict[str, Any] = {}
-        method(self, s, *arguments)
+        heeded(method, self, s, *arguments)
         if not s._acts:
             return
         for recorder in recorders:

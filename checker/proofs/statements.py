@@ -13,6 +13,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.logic import every
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.proofs import Proof, Statement
+from isrcheck.model.language.running import heeded
 
 Predicate = Callable[[Any, Any], Any]
 
@@ -36,7 +37,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
     def of_choice(model: Any, s: Any) -> Any:
         domains = parameter_domains(model, statement)
         arguments = [as_parameter(domains[name], value) for name, value in choice.items()]
-        return statement.method(proof(model), s, *arguments)
+        return heeded(statement.method, proof(model), s, *arguments)
 
     return of_choice
 

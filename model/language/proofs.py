@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake, nearest
 from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab
+from isrcheck.model.language.running import heeded
 
 Kind = Literal["lemma", "target", "candidate"]
 Invariant = Callable[[Any, Any], Any]
@@ -226,7 +227,7 @@ def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, argument
                 f"{line_of(recorder)}: recorder {recorder.__name__} takes {name!r}, which its action does not have; "
                 f"take some of: {', '.join(arguments) or 'none'}"
             )
-    values = recorder(proof, _Before(s), **{name: arguments[name] for name in taken})
+    values = heeded(recorder, proof, _Before(s), **{name: arguments[name] for name in taken})
     known = proof.history()
     if not isinstance(values, dict):
         raise mistake(f"recorder {recorder.__name__} gives no dict", "return {'history_variable': value}")

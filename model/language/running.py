@@ -41,13 +41,13 @@ _built_upon: set[str] = set()
 """Installed packages that the classes of a model are from."""
 
 
-def heeded(method: Callable[..., Any], *arguments: Any) -> Any:
+def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """What a method of a model gives; a mistake made in it is raised even if the method has caught it."""
     functions_of(method, getattr(method, "__self__", arguments[0]))
     made: list[ModelError] = []
     outer, looks, running.made, running.looks = running.made, running.looks, made, 0
     try:
-        answer = method(*arguments)
+        answer = method(*arguments, **named)
         if made:
             raise made[0]
         return answer

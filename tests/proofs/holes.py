@@ -125,6 +125,34 @@ class BadFromZero(Counter):
         s.bad = True
 
 
+class BadByTheTypeOfABound(Counter):
+    """A bound that is unknown is no number of Python."""
+
+    abstract = True
+
+    @action(actor="hand")
+    def fall(self, s: Any) -> None:
+        """Once there is room."""
+        s.require(s.n >= 4, isinstance(self.top, int))
+        s.bad = True
+
+
+class CatchesItsMistake(Counter):
+    """What cannot be said of a bound is caught by the author."""
+
+    abstract = True
+
+    @action(actor="hand")
+    def fall(self, s: Any) -> None:
+        """Once there is room."""
+        try:
+            some = len(range(self.top)) > 3
+        except Exception:
+            some = False
+        s.require(s.n >= 4, some)
+        s.bad = True
+
+
 class BadInARange(Counter):
     """Python decides by the bound."""
 

@@ -43,6 +43,19 @@ def test_python_does_not_decide_by_a_bound() -> None:
         attempt(holes.BadInARange, {}, CounterProof, form="unbounded")
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (holes.BadByTheTypeOfABound, r"holes.py:\d+: the Python type of a value of the state"),
+        (holes.CatchesItsMistake, r"holes.py:\d+: a number that is not known"),
+    ],
+)
+def test_methods_are_heeded_in_a_proof_too(model: type[Model], words: str) -> None:
+    assert violated_at(model, 4)
+    with pytest.raises(ModelError, match=words):
+        attempt(model, {}, CounterProof, form="unbounded")
+
+
 def test_what_a_model_keeps_of_its_settings_is_kept_of_the_unknown_bound() -> None:
     result = attempt(holes.RemembersTheBound, {}, CounterProof, form="unbounded")
     # The bound is never above itself.

@@ -30,6 +30,7 @@ from isrcheck.checker.proofs.unbounded.relation import (
 from isrcheck.checker.proofs.unbounded.shapes import Part, both, inside, kind, negated
 from isrcheck.checker.proofs.unbounded.values import as_flag
 from isrcheck.model.language.proofs import Proof, Statement
+from isrcheck.model.language.running import heeded
 
 STAGES: Final = 3
 Goal = Callable[[], tuple[Term, Definitions]]
@@ -77,7 +78,7 @@ class Unbounded:
         for _, given, numbers, within in arguments(self.model, statement.parameters, name):
             s = UnboundedState(self.model, self.layout, state, False)
             with defining(self.free.book, numbers if bound else ()) as own:
-                truth = as_flag(statement.method(self.proof(self.model), s, *given)).truth
+                truth = as_flag(heeded(statement.method, self.proof(self.model), s, *given)).truth
             found.append(Quantified(tuple(numbers), z3.simplify(z3.Implies(both(*within), truth))))
             definitions.add(own)
         return found, definitions

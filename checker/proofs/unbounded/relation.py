@@ -32,8 +32,9 @@ from isrcheck.checker.proofs.unbounded.shapes import (
 )
 from isrcheck.checker.proofs.unbounded.values import Place, UnboundedNumber, as_flag, flat, ofFlag, placed
 from isrcheck.model.language.domains import Domain, Number, resolved
-from isrcheck.model.language.errors import ModelError, caller, line_of, mistake, nearest
+from isrcheck.model.language.errors import ModelError, TheState, caller, line_of, mistake, nearest
 from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter
+from isrcheck.model.language.running import heeded
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Layout:
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
 
-class UnboundedState:
+class UnboundedState(TheState):
     """The state that a method reads and assigns: every read is of the state before the action."""
 
     def __init__(self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool) -> None:
@@ -223,7 +224,7 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
         for choice, given, numbers, within in arguments(model, spec.parameters, fresh_numbers(free.book)):
             s = UnboundedState(model, layout, before, True)
             with defining(free.book) as definitions:
-                method(model, s, *given)
+                heeded(method, model, s, *given)
             if not s._acts:
                 continue
             guard, can = s._guard.term, s._guard.defined
@@ -239,5 +240,5 @@ def initial(free: AnyBounds, layout: Layout) -> tuple[tuple[Term, ...], Definiti
     if getattr(type(model).initial, "__initial__", {}):
         raise ModelError("several initial states without bounds; prove this model at its settings, without --unbounded")
     with defining(free.book) as definitions:
-        model.initial(s)
+        heeded(model.initial, s)
     return s._after(), definitions
