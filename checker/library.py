@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
+import linecache
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 import isrcheck.invariants as shipped_invariants
@@ -183,18 +185,32 @@ def run_file(path: Path) -> ModuleType:
     """The module of a user's file, which may import files beside it."""
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model
-    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    loader = _FromSource(path.stem, str(path.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve(), loader=loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    folder = str(path.resolve().parent)
+    folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
     sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True
     try:
         with blaming(path):
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     finally:
+        sys.dont_write_bytecode = writing
         sys.path.remove(folder)
     return module
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Compiles a file whenever it is loaded.
+
+    Bytecode that Python keeps counts as current for a file of the same length that was saved within the same second:
+    the answer would be about another model.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        linecache.checkcache(self.path)
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 class blaming:

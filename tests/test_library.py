@@ -1,12 +1,18 @@
-"""Which invariants are checked when nobody names any."""
+"""Which invariants are checked when nobody names any, and that a file is read as it is."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+
+import pytest
 
 from isrcheck import check
 from isrcheck.checker.reports.text import report
+from isrcheck.checker.scenarios.derived import forgetting_neighbours
 from isrcheck.model.language.errors import nearest
+from tests.cli.running import counter
 
 MODEL = '''
 from isrcheck.model.language import Model, action, invariant, number
@@ -98,3 +104,31 @@ def test_an_error_lists_all_known_names_unless_they_are_very_many() -> None:
     assert nearest("alpah", few) == "did you mean alpha? known: alpha, beta"
     assert nearest("kip320", many) == "did you mean kip-320? 61 are known"
     assert nearest("zzz", many).startswith("known: 1000, 1001, 1002, ")
+
+
+def test_a_file_of_the_same_length_saved_in_the_same_second_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path, verdicts = counter(tmp_path), []
+    text = path.read_text()
+    for least in ("self.least", "2 + 0 + 00"):
+        path.write_text(text.replace("s.value < self.least", f"s.value < {least}"))
+        os.utime(path, (1e9, 1e9))
+        verdicts.append(check(str(path)).verdict)
+    assert verdicts == ["holds", "violated"]
+
+
+def test_a_neighbour_of_the_same_length_saved_in_the_same_second_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = counter(tmp_path)
+    path.write_text("from beside import LEAST\n" + path.read_text().replace("s.value < self.least", "s.value < LEAST"))
+    verdicts = []
+    for least in (10, 2):
+        (tmp_path / "beside.py").write_text(f"LEAST = {least:2}\n")
+        os.utime(tmp_path / "beside.py", (1e9, 1e9))
+        with forgetting_neighbours(path):
+            verdicts.append(check(str(path), {"top": 9}).verdict)
+    assert verdicts == ["holds", "violated"]
