@@ -29,6 +29,8 @@ LIVELY: dict[str, list[dict[str, Any]]] = {
         {"replicas": 3, "timeouts": 1, "crashes": 1, "votes": "at-once"},
         {"replicas": 2, "timeouts": 2, "consumers": True, "max_records": 2, "vote": "any",
          "past_high_watermark": "out-of-range"},
+        {"replicas": 3, "lossy_crashes": 1, "log_size": 1},
+        {"replicas": 3, "lossy_crashes": 1, "log_size": 1, "fsync": "none"},
     ],
     "primary-backup": [
         {"replicas": 3, "crashes": 2, "log_size": 1, "max_leader_epoch": 3, "acks_one": True, "slow_replicas": True,
@@ -133,6 +135,68 @@ def test_a_record_of_an_earlier_epoch_is_committed_with_the_first_of_the_new_one
     """)
     assert [record["id"] for record in story.value("committed")[0]["records"]] == [0, 1]
     assert story.value("replica")[0][1]["high_watermark"] == 2
+
+
+def test_what_was_answered_is_flushed_and_no_crash_takes_it() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        commit(p=0, b=0)
+        not crash-with-loss(b=0, kept=0)
+        not crash-with-loss(b=1, kept=0)
+        fetch(p=0, follower=2, leader=0)
+        not crash-with-loss(b=2, kept=1)
+        crash-with-loss(b=2, kept=0)
+    """)
+    assert story.logs() == [[0], [0], []]
+
+
+def test_what_a_leader_has_not_counted_a_crash_may_take() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        crash-with-loss(b=0, kept=0)
+        not crash-with-loss(b=1, kept=0)
+    """)
+    assert story.logs() == [[], [0], []]
+
+
+def test_a_vote_that_is_not_flushed_is_given_twice() -> None:
+    story = Story(MAJORITY, ("one-leader-in-each-epoch",), replicas=3, lossy_crashes=1, timeouts=2, fsync="log")
+    story.tell("""
+        time-out(p=0, b=1)
+        grant-vote(p=0, voter=0, candidate=1)
+        become-leader(p=0, b=1)
+        time-out(p=0, b=2)
+        not grant-vote(p=0, voter=0, candidate=2)
+        crash-and-forget(b=0, kept=0, epoch=1)
+        restart(b=0)
+        grant-vote(p=0, voter=0, candidate=2)
+        become-leader(p=0, b=2)
+    """)
+    assert story.holds() == {"one-leader-in-each-epoch": False}
+
+
+def test_an_epoch_that_a_record_tells_is_not_forgotten() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1, fsync="log")
+    story.tell("""
+        time-out(p=0, b=1)
+        grant-vote(p=0, voter=2, candidate=1)
+        become-leader(p=0, b=1)
+        hear-of-leader(p=0, b=2, leader=1)
+        produce(p=0, b=1)
+        fetch(p=0, follower=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        not crash-and-forget(b=2, kept=1, epoch=0)
+        not crash-and-forget(b=2, kept=0, epoch=0)
+        crash-and-forget(b=2, kept=1, epoch=1)
+    """)
+    assert story.value("replica")[0][2]["epoch"] == 1
+    assert not story.value("replica")[0][2]["voted"]
 
 
 def test_the_last_member_of_an_isr_goes_on_alone() -> None:
