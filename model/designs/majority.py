@@ -6,8 +6,8 @@ Search of an Understandable Consensus Algorithm", 2014), whose rules are setting
 as in Kafka. In Kafka's words: a term is a *leader epoch*, the commit index a *high watermark*.
 
 What a reader of the paper looks for is in the files it is built from: elections in `majority_elections`; what is on
-disk, and crashes, in `majority_crashes`; replication in `majority_replication`. Volatile is everything but a replica's
-epoch, its vote and its log.
+disk, and crashes, in `majority_crashes`; replication in `majority_replication`; messages that are late in
+`majority_messages`. Volatile is everything but a replica's epoch, its vote and its log.
 
 Left out: snapshots, changes of the set of replicas.
 """
@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import design_profiles, going_together
-from isrcheck.model.designs.majority_replication import PulledLogs
+from isrcheck.model.designs.majority_messages import LateMessages
 from isrcheck.model.language import goal, setting, some
 
 
-class MajorityVote(PulledLogs):
+class MajorityVote(LateMessages):
     """Replicas that vote, and a leader that counts copies."""
 
     invariants = (
