@@ -137,7 +137,7 @@ MAJORITY: Final[Profiles] = {
     ),
     "with-fixes": (
         {"replicas": 3, "lossy_crashes": 1, "late_messages": 1},
-        "Raft's rules, two new leaders, and a message that is late, lost or repeated: holds",
+        "Raft's rules, a crash that loses what was not flushed, and a message that is late, lost or repeated: holds",
     ),
     "worst-case": (
         {"replicas": 3, "lossy_crashes": 2, "timeouts": 2, "max_records": 2, "log_size": 3},

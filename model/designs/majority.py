@@ -28,6 +28,7 @@ class MajorityVote(LateMessages):
         "elected-leader-has-what-is-committed",
         "committed-records-are-stable",
         "single-committed-leader-per-epoch",
+        "one-leader-in-each-epoch",
     )
     profiles = design_profiles.MAJORITY
 

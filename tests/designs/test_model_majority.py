@@ -259,6 +259,21 @@ def test_a_late_answer_arrives_in_time_late_and_once_more() -> None:
     assert story.logs() == [[0], [0], []]
 
 
+@pytest.mark.parametrize(("check", "counts"), [("both", False), ("fetches", False), ("votes", True), ("none", True)])
+def test_a_late_fetch_counts_in_its_own_epoch_alone(check: str, counts: bool) -> None:
+    story = Story(MAJORITY, (), replicas=3, late_messages=1, votes="at-once", timeouts=2, epoch_check=check)
+    story.tell(f"""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch-late(p=0, follower=1, leader=0)
+        depose(p=0, b=1, voters=[1, 2])
+        hear-of-leader(p=0, b=0, leader=1)
+        depose(p=0, b=0, voters=[0, 2])
+        {"" if counts else "not "}late-fetch-arrives(p=0, place=0, follower=1, leader=0)
+    """)
+    assert story.value("known_end")[0][0][1] == (1 if counts else -1)
+
+
 @pytest.mark.parametrize(("check", "loses"), [("both", False), ("votes", True)])
 def test_among_five_a_late_fetch_counts_for_a_record_that_was_never_fetched(check: str, loses: bool) -> None:
     # Broker 4 has had the first record at offset 0, and never the second one. Among three replicas this cannot be:
