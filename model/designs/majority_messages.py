@@ -259,7 +259,7 @@ class LateMessages(PulledLogs):
 
     @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="follower", perturbation=True)
     def late_answer_arrives(self, s: Any, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A follower whose log ends where it asked appends a record that comes late; perhaps whoever leads now."""
+        """A follower appends a record that comes late, if its log still ends where it asked, and in its epoch."""
         if not self.late_messages or follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]

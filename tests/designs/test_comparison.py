@@ -204,6 +204,11 @@ def test_who_loses_an_acknowledged_record_with_the_power(row: list[str]) -> None
     assert found == expected
 
 
+def test_with_as_many_lossy_crashes_as_copies_eligible_leaders_are_none() -> None:
+    two = model("alter-isr")(**POWER_FAILS["alter-isr"], controller_kind="kraft", elr=True, lossy_crashes=2)
+    assert verdict(two, "service-goes-on") == "violated"
+
+
 def test_both_have_as_many_copies_and_bear_as_many_failures() -> None:
     # What is compared is what the table above says bears one failure: three replicas that vote, an ISR of two.
     copies = {"majority": 5, "v3": 2, "alter-isr": 2}
