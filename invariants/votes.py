@@ -1,4 +1,4 @@
-"""Elections by majority: what a leader has that most replicas have elected."""
+"""Elections by majority: how many leaders there are, and what a leader has that most replicas have elected."""
 
 from __future__ import annotations
 
@@ -22,4 +22,17 @@ def elected_leader_has_what_is_committed(m: Any, s: Any) -> Any:
         p=m.all_partitions,
         leader=m.brokers,
         offset=range(m.log_size),
+    )
+
+
+@invariant
+@needs("replica", "elected")
+def one_leader_in_each_epoch(m: Any, s: Any) -> Any:
+    """In no epoch do two brokers lead at the same time."""
+    return for_all(
+        lambda p, a, b: s.replica[p][a].epoch != s.replica[p][b].epoch,
+        where=lambda p, a, b: (m.leads(s, p, a) & m.leads(s, p, b)) if a != b else False,
+        p=m.all_partitions,
+        a=m.brokers,
+        b=m.brokers,
     )

@@ -119,8 +119,9 @@ ALTER_ISR: Final[Profiles] = {
 
 MAJORITY: Final[Profiles] = {
     "plain": (
-        {"replicas": 3, "crashes": 1},
-        "three replicas, a crash, a needless election, and votes for logs that are up to date: holds, as Raft proves",
+        {"replicas": 3, "crashes": 1, "lossy_crashes": 1, "max_leader_epoch": 1},
+        "three replicas, a crash, one that loses what was not flushed, a needless election, and votes for logs that "
+        "are up to date: holds, as Raft proves",
     ),
     "as-written": (
         {
@@ -135,12 +136,12 @@ MAJORITY: Final[Profiles] = {
         "majority-counts-copies-of-earlier-epochs",
     ),
     "with-fixes": (
-        {"replicas": 3, "crashes": 1, "max_records": 2, "log_size": 3},
-        "Raft's rules and longer logs: holds",
+        {"replicas": 3, "lossy_crashes": 1, "late_messages": 1},
+        "Raft's rules, a crash that loses what was not flushed, and a message that is late, lost or repeated: holds",
     ),
     "worst-case": (
-        {"replicas": 3, "crashes": 2, "timeouts": 2, "max_records": 2, "log_size": 3},
-        "Raft's rules, two crashes and two needless elections: holds",
+        {"replicas": 3, "lossy_crashes": 2, "timeouts": 2, "max_records": 2, "log_size": 3},
+        "Raft's rules, longer logs, two crashes that lose what was not flushed, two needless elections: holds",
     ),
 }
 

@@ -145,4 +145,8 @@ ALTER_ISR: Final[Together] = (
         words="it needs elr=true and last_known_leader=true",
     ),
 )
-MAJORITY: Final[Together] = (idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes"),)
+MAJORITY: Final[Together] = (
+    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
+    idle("epoch_check", unless=lambda m: m.late_messages, words="it needs late_messages"),
+    idle("fsync", unless=lambda m: m.lossy_crashes, words="it needs lossy_crashes"),
+)

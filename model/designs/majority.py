@@ -5,8 +5,9 @@ own, and f replicas may fail. It does not say who may be elected; what is here i
 Search of an Understandable Consensus Algorithm", 2014), whose rules are settings that can be weakened. Followers pull,
 as in Kafka. In Kafka's words: a term is a *leader epoch*, the commit index a *high watermark*.
 
-Elections are in `majority_elections`; here is replication. A replica's epoch, its vote and its log survive a crash;
-everything else is volatile.
+What a reader of the paper looks for is in the files it is built from: elections in `majority_elections`; what is on
+disk, and crashes, in `majority_crashes`; replication in `majority_replication`; messages that are late in
+`majority_messages`. Volatile is everything but a replica's epoch, its vote and its log.
 
 Left out: snapshots, changes of the set of replicas.
 """
@@ -16,40 +17,24 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import design_profiles, going_together
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.majority_elections import ElectionsByMajority
-from isrcheck.model.language import (
-    action,
-    asked,
-    becomes,
-    broker,
-    count,
-    goal,
-    listed,
-    minimum,
-    none,
-    number,
-    record,
-    setting,
-    some,
-    when,
-)
+from isrcheck.model.designs.majority_messages import LateMessages
+from isrcheck.model.language import goal, setting, some
 
 
-class MajorityVote(ElectionsByMajority):
+class MajorityVote(LateMessages):
     """Replicas that vote, and a leader that counts copies."""
 
     invariants = (
         "elected-leader-has-what-is-committed",
         "committed-records-are-stable",
         "single-committed-leader-per-epoch",
+        "one-leader-in-each-epoch",
     )
     profiles = design_profiles.MAJORITY
 
     partitions = 1
     truncation = "high-watermark"  # of the ISR's designs; here a follower goes back until its log fits
     records_have_epochs = True
-    lossy_crashes = 0
     acks_one = False
     acknowledgement = "own-epoch"  # a client of a deposed leader asks the next one
 
@@ -59,206 +44,8 @@ class MajorityVote(ElectionsByMajority):
         at_most=5,
         meaning="copies that acknowledged-has-enough-copies asks for; a leader waits for most replicas in any case",
     )
-    crashes = setting(
-        0,
-        at_least=0,
-        at_most=5,
-        meaning="crashes; logs, epochs and votes survive",
-        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
-    )
-    restarts = setting(True, meaning="a broker that has crashed starts again")
-    commit_only_own_epoch = setting(
-        True, meaning="a leader counts copies only of records of its own epoch; earlier ones are committed with them"
-    )
-    first_record = setting(
-        True, meaning="a new leader with earlier records first writes an empty one, with which those can be committed"
-    )
 
     together = going_together.MAJORITY
-
-    # --- variables --------------------------------------------------------------------------------------------------
-
-    @property
-    def empty_record(self) -> int:
-        """The id of every record that no client wrote."""
-        return int(self.max_records)
-
-    def any_record(self) -> Any:
-        ids = number(0, self.empty_record if self.first_record else self.max_records - 1)
-        return record(id=ids, epoch=self.any_epoch())
-
-    def replica_variables(self) -> dict[str, Any]:
-        """Nothing: no checkpoint of a high watermark is kept, for a leader finds it again by counting copies."""
-        return {}
-
-    # --- words ------------------------------------------------------------------------------------------------------
-
-    def has_room(self, s: Any) -> Any:
-        """Whether the bounds of the search leave room for another election, and for a leader's first record."""
-        places = [(p, b) for p in self.all_partitions for b in self.brokers]
-        spent = some(s.replica[p][b].epoch == self.max_leader_epoch for p, b in places)
-        return ~(spent | some(self.leads(s, p, b) & s.log[p][b].is_full for p, b in places))
-
-    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
-        """Any leader takes writes; whether they are committed is another matter."""
-        return True
-
-    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
-        """What is committed is on most replicas."""
-        return True
-
-    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
-        """Whether most replicas, the leader included, get what it writes."""
-        followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
-        return followers + 1 >= self.majority
-
-    # --- a new leader -----------------------------------------------------------------------------------------------
-
-    @action(p=any_partition, b=broker, actor="b")
-    def write_first_record(self, s: Any, p: int, b: Any) -> None:
-        """A new leader appends an empty record of its epoch to those of earlier ones."""
-        if not self.first_record:
-            return
-        epoch = s.replica[p][b].epoch
-        s.require(self.leads(s, p, b), ~s.log[p][b].is_empty, ~s.log[p][b].is_full)
-        s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)
-        s.log[p][b].append({"id": self.empty_record, "epoch": epoch})
-
-    def told_write_first_record(self, old: Any, new: Any, p: int, b: Any) -> str:
-        added, end = new.log[p][b][-1], len(old.log[p][b])
-        why = "with which earlier ones can be committed"
-        return f"{b}, the new leader, appends an empty record of epoch {added.epoch} at offset {end}, {why}"
-
-    # --- replication ------------------------------------------------------------------------------------------------
-
-    def pulls(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower gets an answer of its leader, in the epoch of both."""
-        same = s.replica[p][follower].epoch == s.replica[p][leader].epoch
-        return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
-
-    def fits(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader has a record of the same epoch at the offset of the follower's last one."""
-        own, other = s.log[p][follower], s.log[p][leader]
-        found: Any = own.is_empty
-        for o in range(self.log_size):
-            here = (own.length == o + 1) & (other.length > o)
-            found = found | (here & (own.at(o).epoch == other.at(o).epoch))
-        return found
-
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower whose last record the leader has gets the next one and the leader's high watermark."""
-        if follower == leader:
-            return
-        s.require(self.pulls(s, p, follower, leader), self.fits(s, p, follower, leader))
-        end, leaders = s.log[p][follower].length, s.log[p][leader]
-        behind = end < leaders.length
-        known = minimum(s.replica[p][leader].high_watermark, when(behind, end + 1, end))
-        high_watermark = when(
-            known > s.replica[p][follower].high_watermark, known, s.replica[p][follower].high_watermark
-        )
-        news = (s.known_end[p][leader][follower] != end) | (s.replica[p][follower].high_watermark != high_watermark)
-        s.require(behind | news)
-        s.known_end[p][leader][follower] = end
-        s.replica[p][follower].high_watermark = high_watermark
-        s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
-
-    def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        end, mine = len(old.log[p][follower]), new.log[p][follower]
-        got = f"gets {self.record_in_words(mine[-1])}" if len(mine) > end else "gets no record"
-        before, after = old.known_end[p][leader][follower], new.known_end[p][leader][follower]
-        learns = (
-            f"; {leader} learns its log end {becomes('none' if before < 0 else before, after)}"
-            if before != after
-            else ""
-        )
-        passed = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
-        raised = f", high watermark {becomes(*passed)}" if passed[0] != passed[1] else ""
-        return f"{follower} fetches from {leader} at offset {end} and {got}{raised}{learns}"
-
-    def record_in_words(self, found: Any) -> str:
-        name = "the empty record" if found.id == self.empty_record else f"record {found.id}"
-        return f"{name} of epoch {found.epoch}"
-
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def step_back(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower drops its last record, which the leader does not have."""
-        if follower == leader:
-            return
-        s.require(self.pulls(s, p, follower, leader), ~self.fits(s, p, follower, leader))
-        end = s.log[p][follower].length - 1
-        s.log[p][follower].truncate(end)
-        s.replica[p][follower].high_watermark = minimum(end, s.replica[p][follower].high_watermark)
-
-    def told_step_back(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        gone, ends = old.log[p][follower][-1], becomes(len(old.log[p][follower]), len(new.log[p][follower]))
-        dropped = f"drops {self.record_in_words(gone)}, which {leader}, its leader, does not have"
-        passed = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
-        lowered = f", high watermark {becomes(*passed)}" if passed[0] != passed[1] else ""
-        return f"{follower} {dropped} at that offset: log end {ends}{lowered}"
-
-    @action(p=any_partition, b=broker, actor="b")
-    def commit(self, s: Any, p: int, b: Any) -> None:
-        """The leader raises its high watermark to the greatest offset up to which most replicas have its log."""
-        replica, log = s.replica[p][b], s.log[p][b]
-        end: Any = replica.high_watermark
-        for o in range(self.log_size):
-            copies = count(self.end_seen_by(s, p, b, x) > o for x in self.brokers)
-            enough = (log.length > o) & (copies >= self.majority)
-            if self.commit_only_own_epoch:
-                enough = enough & (log.at(o).epoch == replica.epoch)
-            end = when(enough & (end <= o), o + 1, end)
-        s.require(self.leads(s, p, b), end > replica.high_watermark)
-        self.note_commit(s, p, b, end, True)
-        s.replica[p][b].high_watermark = end
-
-    def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
-        passed, end = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
-        have = [x for x in self.brokers if x == b or old.known_end[p][b][x] >= end]
-        records = " and ".join(self.record_in_words(r) for r in new.log[p][b][passed:end])
-        who, elected = f"{b}, leader of epoch {old.replica[p][b].epoch},", old.elected[p]
-        if not asked(old, self.is_legitimate, p, b):
-            who = f"{who.rstrip(',')} although {elected.leader} was elected in epoch {elected.epoch},"
-        known = f"knows that {listed(have)} have its log up to {end}, a majority"
-        return f"{who} {known}, and commits {records}: high watermark {becomes(passed, end)}"
-
-    # --- crashes ----------------------------------------------------------------------------------------------------
-
-    @action(b=broker, actor="b", perturbation=True)
-    def crash(self, s: Any, b: Any) -> None:
-        """A broker stops; its log, its epoch and its vote survive."""
-        if not self.crashes:
-            return
-        s.require(s.crashes < self.crashes, s.up.has(b))
-        s.crashes += 1
-        s.up = s.up - {b}
-        for p in self.all_partitions:
-            self.take_role(s, p, b, "none", none)
-            s.replica[p][b].votes = set()
-            s.replica[p][b].high_watermark = 0
-
-    def told_crash(self, old: Any, new: Any, b: Any) -> str:
-        kept = " and ".join(
-            f"log end {len(old.log[p][b])} and epoch {old.replica[p][b].epoch}" for p in self.all_partitions
-        )
-        led = any(asked(old, self.leads, p, b) for p in self.all_partitions)
-        return f"{b}{', a leader,' if led else ''} crashes; its disk keeps {kept}"
-
-    @action(b=broker, actor="b")
-    def restart(self, s: Any, b: Any) -> None:
-        """A broker starts again, and waits for a leader."""
-        if not self.crashes or not self.restarts:
-            return
-        s.require(~s.up.has(b))
-        s.up = s.up | {b}
-        for p in self.all_partitions:
-            s.replica[p][b].role = "follower"
-
-    def told_restart(self, old: Any, new: Any, b: Any) -> str:
-        kept = " and ".join(
-            f"log end {len(old.log[p][b])} and epoch {old.replica[p][b].epoch}" for p in self.all_partitions
-        )
-        return f"{b} starts again with {kept}, and waits for a leader"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

@@ -114,19 +114,34 @@ class ElectionsByMajority(Logs):
 
     def accepts(self, s: Any, p: int, voter: Any, candidate: Any) -> Any:
         """Whether a replica may vote for another's log."""
-        mine, other = s.log[p][voter].length, s.log[p][candidate].length
+        return self.accepts_log(s, p, voter, self.last_epoch(s, p, candidate), s.log[p][candidate].length)
+
+    def accepts_log(self, s: Any, p: int, voter: Any, others_last: Any, other: Any) -> Any:
+        """Whether a replica may vote for a log whose last record is of an epoch and that ends at an offset."""
+        mine = s.log[p][voter].length
         if self.vote == "any":
             return other >= 0
         if self.vote == "longest-log":
             return other >= mine
-        last, others_last = self.last_epoch(s, p, voter), self.last_epoch(s, p, candidate)
+        last = self.last_epoch(s, p, voter)
         return (others_last > last) | ((others_last == last) & (other >= mine))
+
+    def may_vote(self, s: Any, p: int, voter: Any, epoch: Any) -> Any:
+        """Whether a replica has not voted in an epoch, nor knows of a later one."""
+        own = s.replica[p][voter]
+        return (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
 
     def grants(self, s: Any, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
         """Whether a replica that is up votes for another in an epoch: it has not voted in it, nor in a later one."""
+        return self.is_up(s, voter) & self.may_vote(s, p, voter, epoch) & self.accepts(s, p, voter, candidate)
+
+    def give_vote(self, s: Any, p: int, voter: Any, epoch: Any) -> None:
+        """A replica votes in an epoch; if it leads itself, in an earlier one, it ceases to."""
         own = s.replica[p][voter]
-        unspent = (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
-        return self.is_up(s, voter) & unspent & self.accepts(s, p, voter, candidate)
+        own.epoch = epoch
+        own.voted = True
+        own.votes = set()
+        self.take_role(s, p, voter, "follower", none)
 
     # --- elections --------------------------------------------------------------------------------------------------
 
@@ -194,13 +209,10 @@ class ElectionsByMajority(Logs):
         """A replica votes for a candidate (RequestVote); if it leads itself, in an earlier epoch, it ceases to."""
         if voter == candidate or self.votes != "one-by-one":
             return
-        own, other = s.replica[p][voter], s.replica[p][candidate]
+        other = s.replica[p][candidate]
         s.require(self.is_up(s, candidate), other.role == "candidate")
         s.require(self.grants(s, p, voter, candidate, other.epoch))
-        own.epoch = other.epoch
-        own.voted = True
-        own.votes = set()
-        self.take_role(s, p, voter, "follower", none)
+        self.give_vote(s, p, voter, other.epoch)
         other.votes = other.votes.including(voter)
 
     def told_grant_vote(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:

@@ -57,6 +57,12 @@ class LeaderNodes(ZookeeperWatches):
         choices=("unconditional", "own"),
         meaning="which leader node a leader deletes to give up: whatever is there, or only its own",
     )
+    skip_same_leader = setting(
+        "on-start-replica",
+        choices=("never", "on-start-replica", "always"),
+        meaning="where a replica that follows the leader already goes on, and does not truncate again: nowhere; in "
+        "startReplica, but not as it hears of a leader change (the page's reading); or in both",
+    )
     unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead")
     restarts = setting(True, meaning="a broker that crashed starts again")
 
@@ -198,14 +204,23 @@ class LeaderNodes(ZookeeperWatches):
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b), ~leader.is_none, leader != b)
         s.require(self.may_follow(s, p, b))
-        self.become_follower(s, p, b, leader, -1)
+        self.become_follower(s, p, b, leader, -1, self.follows_anew(s, p, b, "always"))
         s.replica[p][b].version = 0
         self.forget_candidacy(s, p, b)
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 2)
 
+    def follows_anew(self, s: Any, p: int, b: Any, *skipping: str) -> Any:
+        """Whether becomeFollower does anything: where `skip_same_leader` says so, only under another leader."""
+        replica, leader = s.replica[p][b], s.state[p].leader
+        if self.skip_same_leader not in skipping:
+            return True
+        return (replica.role != "follower") | (replica.leader != leader)
+
     def told_become_follower_of_new_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         found = f"{b}, {sentences.until_now(old, p, b)} finds the leader node of {old.state[p].leader}"
+        if not asked(old, self.follows_anew, p, b, "always"):
+            return f"{found}; it {sentences.goes_on(old, p, b)}"
         return f"{found}; it {sentences.follows(self, old, new, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
@@ -279,7 +294,7 @@ class LeaderNodes(ZookeeperWatches):
         """startReplica, if a replica is to be here: it follows the leader, or looks for one as on a leader change."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)
-        begins = follows & ((replica.role != "follower") | (replica.leader != state.leader))
+        begins = follows & self.follows_anew(s, p, b, "on-start-replica", "always")
         replica.role = when(begins, "follower", replica.role)
         replica.leader = when(begins, state.leader, replica.leader)
         replica.epoch = when(begins, -1, replica.epoch)

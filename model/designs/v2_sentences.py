@@ -7,7 +7,7 @@ from typing import Any
 
 from isrcheck.model.designs.replica_sentences import of_partition
 from isrcheck.model.designs.zookeeper_sentences import follows, goes_on, notified
-from isrcheck.model.language import listed
+from isrcheck.model.language import asked, listed
 
 BY_NOBODY = -1
 
@@ -28,8 +28,7 @@ def starts(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
     leader = old.state[p].leader
     if leader is None:
         return f"finds no leader{of_partition(m, p)}, and will hold leaderElection"
-    before = old.replica[p][b]
-    if leader == b or (before.role == "follower" and before.leader == leader):
+    if leader == b or not asked(old, m.follows_anew, p, b, "on-start-replica", "always"):
         return goes_on(old, p, b)
     return follows(m, old, new, p, b)
 

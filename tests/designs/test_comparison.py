@@ -177,3 +177,42 @@ def test_the_page_on_replication_says_as_much() -> None:
         assert (fewest_isr, fewest_majority) == (failures + 1, 2 * failures + 1)
         assert rows[fewest_isr - 1][2] == failures + 1
         assert rows[fewest_majority - 1][5] == failures + 1
+
+
+# --- flushing ---------------------------------------------------------------------------------------------------------
+
+POWER_FAILS: dict[str, dict[str, Any]] = {
+    "majority": {"log_size": 2, "max_records": 1, "max_leader_epoch": 2, "timeouts": 1},
+    "v3": {"log_size": 1, "max_version": 4, "min_isr": 2, "shrink_guard": "any", "checkpoint": "at-stop"},
+    "alter-isr": {"log_size": 1, "max_version": 4, "min_isr": 2, "shrink_guard": "any", "checkpoint": "at-stop"},
+}
+FLUSHING = table("Flushing before an answer")
+
+
+@pytest.mark.parametrize("row", FLUSHING, ids=lambda row: "-".join(row[:4]))
+def test_who_loses_an_acknowledged_record_with_the_power(row: list[str]) -> None:
+    design, replicas, settings, crashes, *expected = row
+    declared = model(design).declared_settings()
+    chosen = {n: declared[n].parsed(v) for n, _, v in (pair.partition("=") for pair in settings.split())}
+    failing = model(design)(**POWER_FAILS[design], **chosen, replicas=int(replicas), lossy_crashes=int(crashes))
+    lacks = "elected-leader-has-what-is-committed" if design == "majority" else "no-acknowledged-loss"
+    found = []
+    for invariant in (lacks, "acknowledged-is-not-lost-everywhere"):
+        result = check(failing, invariants=[invariant], limits=LIMITS)
+        (finding,) = result.findings.values()
+        found.append(result.verdict if finding.trace is None else f"{result.verdict} {finding.trace.length}")
+    assert found == expected
+
+
+def test_with_as_many_lossy_crashes_as_copies_eligible_leaders_are_none() -> None:
+    two = model("alter-isr")(**POWER_FAILS["alter-isr"], controller_kind="kraft", elr=True, lossy_crashes=2)
+    assert verdict(two, "service-goes-on") == "violated"
+
+
+def test_both_have_as_many_copies_and_bear_as_many_failures() -> None:
+    # What is compared is what the table above says bears one failure: three replicas that vote, an ISR of two.
+    copies = {"majority": 5, "v3": 2, "alter-isr": 2}
+    tolerated = {"majority": 4, "v3": 1, "alter-isr": 1}
+    for design, replicas, *_ in FLUSHING:
+        assert TOLERATED[int(replicas) - 1][copies[design]] == "2"
+        assert TOLERATED[int(replicas) - 1][tolerated[design]] == "1"

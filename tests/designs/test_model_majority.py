@@ -29,6 +29,9 @@ LIVELY: dict[str, list[dict[str, Any]]] = {
         {"replicas": 3, "timeouts": 1, "crashes": 1, "votes": "at-once"},
         {"replicas": 2, "timeouts": 2, "consumers": True, "max_records": 2, "vote": "any",
          "past_high_watermark": "out-of-range"},
+        {"replicas": 3, "lossy_crashes": 1, "log_size": 1},
+        {"replicas": 3, "lossy_crashes": 1, "log_size": 1, "fsync": "none"},
+        {"replicas": 3, "late_messages": 1, "log_size": 1},
     ],
     "primary-backup": [
         {"replicas": 3, "crashes": 2, "log_size": 1, "max_leader_epoch": 3, "acks_one": True, "slow_replicas": True,
@@ -133,6 +136,168 @@ def test_a_record_of_an_earlier_epoch_is_committed_with_the_first_of_the_new_one
     """)
     assert [record["id"] for record in story.value("committed")[0]["records"]] == [0, 1]
     assert story.value("replica")[0][1]["high_watermark"] == 2
+
+
+def test_what_was_answered_is_flushed_and_no_crash_takes_it() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        commit(p=0, b=0)
+        not crash-with-loss(b=0, kept=0)
+        not crash-with-loss(b=1, kept=0)
+        fetch(p=0, follower=2, leader=0)
+        not crash-with-loss(b=2, kept=1)
+        crash-with-loss(b=2, kept=0)
+    """)
+    assert story.logs() == [[0], [0], []]
+
+
+def test_what_a_leader_has_not_counted_a_crash_may_take() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        crash-with-loss(b=0, kept=0)
+        not crash-with-loss(b=1, kept=0)
+    """)
+    assert story.logs() == [[], [0], []]
+
+
+def test_a_vote_that_is_not_flushed_is_given_twice() -> None:
+    story = Story(MAJORITY, ("one-leader-in-each-epoch",), replicas=3, lossy_crashes=1, timeouts=2, fsync="log")
+    story.tell("""
+        time-out(p=0, b=1)
+        grant-vote(p=0, voter=0, candidate=1)
+        become-leader(p=0, b=1)
+        time-out(p=0, b=2)
+        not grant-vote(p=0, voter=0, candidate=2)
+        crash-and-forget(b=0, kept=0, epoch=1)
+        restart(b=0)
+        grant-vote(p=0, voter=0, candidate=2)
+        become-leader(p=0, b=2)
+    """)
+    assert story.holds() == {"one-leader-in-each-epoch": False}
+
+
+def test_an_epoch_that_a_record_tells_is_not_forgotten() -> None:
+    story = Story(MAJORITY, (), replicas=3, lossy_crashes=1, fsync="log")
+    story.tell("""
+        time-out(p=0, b=1)
+        grant-vote(p=0, voter=2, candidate=1)
+        become-leader(p=0, b=1)
+        hear-of-leader(p=0, b=2, leader=1)
+        produce(p=0, b=1)
+        fetch(p=0, follower=2, leader=1)
+        fetch(p=0, follower=2, leader=1)
+        not crash-and-forget(b=2, kept=1, epoch=0)
+        not crash-and-forget(b=2, kept=0, epoch=0)
+        crash-and-forget(b=2, kept=1, epoch=1)
+    """)
+    assert story.value("replica")[0][2]["epoch"] == 1
+    assert not story.value("replica")[0][2]["voted"]
+
+
+@pytest.mark.parametrize(("check", "counts"), [("both", False), ("votes", False), ("fetches", True), ("none", True)])
+def test_a_late_vote_counts_in_its_own_epoch_alone(check: str, counts: bool) -> None:
+    story = Story(MAJORITY, (), replicas=3, late_messages=1, timeouts=2, epoch_check=check)
+    refused = "" if counts else "not "
+    story.tell(f"""
+        time-out(p=0, b=1)
+        vote-late(p=0, voter=2, candidate=1)
+        not vote-late(p=0, voter=0, candidate=1)
+        time-out(p=0, b=1)
+        {refused}late-vote-arrives(p=0, place=0, voter=2, candidate=1)
+    """)
+    assert story.value("replica")[0][1]["votes"] == ([1, 2] if counts else [1])
+
+
+def test_a_late_vote_elects_in_its_own_epoch() -> None:
+    story = Story(MAJORITY, (), replicas=3, late_messages=1)
+    story.tell("""
+        time-out(p=0, b=1)
+        vote-late(p=0, voter=2, candidate=1)
+        not become-leader(p=0, b=1)
+        late-vote-arrives(p=0, place=0, voter=2, candidate=1)
+        not late-vote-arrives(p=0, place=0, voter=2, candidate=1)
+        become-leader(p=0, b=1)
+    """)
+    assert story.value("elected") == [{"leader": 1, "epoch": 1}]
+
+
+def test_a_late_request_is_answered_by_what_it_says_and_by_what_is_known_by_then() -> None:
+    # The candidate stands in another epoch by now: the voter gives its vote all the same, and nobody counts it.
+    story = Story(MAJORITY, (), replicas=3, late_messages=2, timeouts=2)
+    story.tell("""
+        time-out(p=0, b=1)
+        request-vote-late(p=0, candidate=1, voter=2)
+        request-vote-late(p=0, candidate=1, voter=0)
+        time-out(p=0, b=1)
+        late-vote-request-arrives(p=0, place=0, voter=2, candidate=1)
+        produce(p=0, b=0)
+        not late-vote-request-arrives(p=0, place=1, voter=0, candidate=1)
+    """)
+    assert story.value("replica")[0][1]["votes"] == [1]
+    assert (story.value("replica")[0][2]["epoch"], story.value("replica")[0][2]["voted"]) == (1, True)
+
+
+def test_a_late_answer_arrives_in_time_late_and_once_more() -> None:
+    story = Story(MAJORITY, (), replicas=3, late_messages=1, lossy_crashes=1)
+    story.tell("""
+        produce(p=0, b=0)
+        answer-late(p=0, follower=1, leader=0)
+        late-answer-arrives(p=0, place=0, follower=1, leader=0)
+        not late-answer-arrives(p=0, place=0, follower=1, leader=0)
+        crash-with-loss(b=1, kept=0)
+        not late-answer-arrives(p=0, place=0, follower=1, leader=0)
+        restart(b=1)
+        hear-of-leader(p=0, b=1, leader=0)
+        late-answer-arrives(p=0, place=0, follower=1, leader=0)
+    """)
+    assert story.logs() == [[0], [0], []]
+
+
+@pytest.mark.parametrize(("check", "counts"), [("both", False), ("fetches", False), ("votes", True), ("none", True)])
+def test_a_late_fetch_counts_in_its_own_epoch_alone(check: str, counts: bool) -> None:
+    story = Story(MAJORITY, (), replicas=3, late_messages=1, votes="at-once", timeouts=2, epoch_check=check)
+    story.tell(f"""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch-late(p=0, follower=1, leader=0)
+        depose(p=0, b=1, voters=[1, 2])
+        hear-of-leader(p=0, b=0, leader=1)
+        depose(p=0, b=0, voters=[0, 2])
+        {"" if counts else "not "}late-fetch-arrives(p=0, place=0, follower=1, leader=0)
+    """)
+    assert story.value("known_end")[0][0][1] == (1 if counts else -1)
+
+
+@pytest.mark.parametrize(("check", "loses"), [("both", False), ("votes", True)])
+def test_among_five_a_late_fetch_counts_for_a_record_that_was_never_fetched(check: str, loses: bool) -> None:
+    # Broker 4 has had the first record at offset 0, and never the second one. Among three replicas this cannot be:
+    # the leader and the follower that has what it has are a majority, and nobody is elected without that record.
+    asked = ("acknowledged-has-enough-copies",)
+    five = {"replicas": 5, "votes": "at-once", "timeouts": 2, "log_size": 1, "max_records": 2, "min_isr": 3}
+    story = Story(MAJORITY, asked, late_messages=1, epoch_check=check, **five)
+    refused = "" if loses else "not "
+    story.tell(f"""
+        depose(p=0, b=1, voters=[1, 2, 3])
+        produce(p=0, b=0)
+        fetch(p=0, follower=4, leader=0)
+        fetch-late(p=0, follower=4, leader=0)
+        hear-of-leader(p=0, b=0, leader=1)
+        step-back(p=0, follower=0, leader=1)
+        depose(p=0, b=0, voters=[0, 1, 2])
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        fetch(p=0, follower=1, leader=0)
+        {refused}late-fetch-arrives(p=0, place=0, follower=4, leader=0)
+        {refused}commit(p=0, b=0)
+    """)
+    assert story.logs() == [[1], [1], [], [], [0]]
+    assert story.holds() == {"acknowledged-has-enough-copies": not loses}
 
 
 def test_the_last_member_of_an_isr_goes_on_alone() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
@@ -186,6 +188,36 @@ def test_a_broker_registers_although_its_queue_has_made_it_a_follower() -> None:
         not broker-startup(b=1)
     """)
     assert story.value("live") == [0, 1]
+
+
+@pytest.mark.parametrize(("skip", "kept"), [("never", []), ("on-start-replica", [0]), ("always", [0])])
+def test_start_replica_asks_whether_a_replica_follows_already(skip: str, kept: list[int]) -> None:
+    story = Story(V2, (), crashes=1, skip_same_leader=skip, **MOVING)
+    story.tell("""
+        reassign-partition(p=0, target=[1])
+        on-partitions-reassigned(p=0, b=0)
+        crash(b=1)
+        session-of-the-dead-expires(b=1)
+        boot(b=1)
+        on-start-replica(p=0, b=1)
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        broker-startup(b=1)
+    """)
+    assert story.logs() == [[0], kept]
+
+
+@pytest.mark.parametrize(("skip", "kept"), [("never", []), ("on-start-replica", []), ("always", [0])])
+def test_leader_election_does_not_ask_as_the_page_has_it(skip: str, kept: list[int]) -> None:
+    story = Story(V2, (), expiries=1, skip_same_leader=skip)
+    story.tell("""
+        produce(p=0, b=0)
+        fetch(p=0, follower=1, leader=0)
+        session-expires(b=1)
+        register-again(b=1)
+        become-follower-of-new-leader(p=0, b=1)
+    """)
+    assert story.logs() == [[0], kept]
 
 
 def test_nobody_leaves_the_isr_when_there_is_nothing_to_commit() -> None:

@@ -24,7 +24,7 @@ FAILURES = {
     "v2": {"crashes", "expiries"},
     "v3": {"crashes", "expiries"},
     "alter-isr": {"crashes", "expiries", "controller_failover"},
-    "majority": {"crashes", "timeouts"},
+    "majority": {"crashes", "lossy_crashes", "timeouts"},
     "primary-backup": {"crashes"},
 }
 """What goes wrong in the plain check of a design: brokers, sessions, the controller, whatever the design has."""

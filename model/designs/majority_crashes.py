@@ -1,0 +1,186 @@
+"""Majority vote, disks: what a replica has flushed when its broker crashes.
+
+A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers anybody: a
+follower its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote
+before it gives it. What is not flushed may be on disk all the same: a lossy crash (of the machine, not of the process)
+takes any end of it away. An epoch that is read back is at least that of the last record (as Kafka's raft client reads
+its quorum-state file).
+
+Left out: truncations that reach the disk late; disks that are not read back as written.
+
+Sources: figure 2 of the paper on Raft, "Updated on stable storage before responding to RPCs"; KIP-595.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.majority_elections import ElectionsByMajority
+from isrcheck.model.language import action, asked, becomes, broker, none, setting, when
+
+
+def any_length(m: Any) -> Any:
+    return m.any_end()
+
+
+def any_epoch(m: Any) -> Any:
+    return m.any_epoch()
+
+
+class CrashingReplicas(ElectionsByMajority):
+    """Replicas that crash and start again, with what their disks have."""
+
+    abstract = True
+
+    crashes = setting(
+        0,
+        at_least=0,
+        at_most=5,
+        meaning="crashes; logs, epochs and votes survive",
+        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
+    )
+    lossy_crashes = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="crashes that lose what was not flushed, an end of the log, an epoch or a vote",
+        bound=lambda m, s: s.lossy_crashes == m.lossy_crashes if m.lossy_crashes else False,
+    )
+    fsync = setting(
+        "both",
+        choices=("both", "log", "votes", "none"),
+        meaning="what a replica flushes before it answers: its log and its votes, as Raft asks for; or one of them; or "
+        "nothing",
+    )
+    restarts = setting(True, meaning="a broker that has crashed starts again")
+
+    # --- what is flushed --------------------------------------------------------------------------------------------
+
+    @property
+    def flushes_log(self) -> bool:
+        return self.fsync in ("both", "log")
+
+    @property
+    def flushes_votes(self) -> bool:
+        return self.fsync in ("both", "votes")
+
+    @property
+    def knows_flushed(self) -> bool:
+        """Whether it matters up to where a log is flushed: where nothing is, any end of it may be lost."""
+        return bool(self.lossy_crashes and self.flushes_log)
+
+    def replica_variables(self) -> dict[str, Any]:
+        """No checkpoint of a high watermark, for a leader finds it again by counting copies; what is flushed."""
+        return {"flushed": self.any_end()} if self.knows_flushed else {}
+
+    def flush(self, s: Any, p: int, b: Any, end: Any) -> None:
+        """A replica flushes its log up to an offset, for it will say that it has it."""
+        if self.knows_flushed:
+            s.flushed[p][b] = when(end > s.flushed[p][b], end, s.flushed[p][b])
+
+    def truncate_flushed(self, s: Any, p: int, b: Any, end: Any) -> None:
+        if self.knows_flushed:
+            s.flushed[p][b] = when(end < s.flushed[p][b], end, s.flushed[p][b])
+
+    # --- crashes ----------------------------------------------------------------------------------------------------
+
+    def stop(self, s: Any, b: Any) -> None:
+        """What is volatile is lost."""
+        s.up = s.up - {b}
+        for p in self.all_partitions:
+            self.take_role(s, p, b, "none", none)
+            s.replica[p][b].votes = set()
+            s.replica[p][b].high_watermark = 0
+
+    @action(b=broker, actor="b", perturbation=True)
+    def crash(self, s: Any, b: Any) -> None:
+        """A broker stops; its log, its epoch and its vote survive."""
+        if not self.crashes:
+            return
+        s.require(s.crashes < self.crashes, s.up.has(b))
+        s.crashes += 1
+        self.stop(s, b)
+
+    def told_crash(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b}{self.leading_in_words(old, b)} crashes; its disk keeps {self.kept_in_words(old, b)}"
+
+    def crash_lossily(self, s: Any, b: Any, kept: int) -> None:
+        """A broker stops, and of its log only so many records had reached its disk."""
+        s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
+        for p in self.all_partitions:
+            s.require(s.log[p][b].length >= kept)
+            if self.knows_flushed:
+                s.require(s.flushed[p][b] <= kept)
+                s.flushed[p][b] = kept
+            s.log[p][b].truncate(kept)
+        s.lossy_crashes += 1
+        self.stop(s, b)
+
+    @action(b=broker, kept=any_length, actor="b", perturbation=True)
+    def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
+        """A broker stops, and of its log only so many records had reached its disk; its vote had."""
+        if not self.lossy_crashes or not self.flushes_votes:
+            return
+        for p in self.all_partitions:
+            s.require(s.log[p][b].length > kept)
+        self.crash_lossily(s, b, kept)
+
+    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
+        return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
+
+    @action(b=broker, kept=any_length, epoch=any_epoch, actor="b", perturbation=True)
+    def crash_and_forget(self, s: Any, b: Any, kept: int, epoch: int) -> None:
+        """A broker stops, and its vote had not reached its disk, nor perhaps its epoch and an end of its log."""
+        if not self.lossy_crashes or self.flushes_votes:
+            return
+        for p in self.all_partitions:
+            own, log = s.replica[p][b], s.log[p][b]
+            s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
+            if kept:
+                s.require(log.length >= kept, log.at(kept - 1).epoch <= epoch)
+            # Of an earlier epoch nobody knows what it voted in it: whoever gives no vote there breaks nothing by it.
+            own.voted = own.epoch > epoch
+            own.epoch = epoch
+        self.crash_lossily(s, b, kept)
+
+    def told_crash_and_forget(self, old: Any, new: Any, b: Any, kept: int, epoch: int) -> str:
+        return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
+
+    def leading_in_words(self, old: Any, b: Any) -> str:
+        return ", a leader," if any(asked(old, self.leads, p, b) for p in self.all_partitions) else ""
+
+    def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
+        """What had not reached the disk of a broker that stops."""
+        words = []
+        for p in self.all_partitions:
+            before, after, end = old.replica[p][b], new.replica[p][b], len(new.log[p][b])
+            lost = old.log[p][b][end:]
+            if lost:
+                ends = becomes(len(old.log[p][b]), end)
+                words.append(f"{' and '.join(map(self.record_in_words, lost))} (log end {ends})")
+            if after.epoch < before.epoch:
+                words.append(f"what it did after epoch {after.epoch} (epoch {becomes(before.epoch, after.epoch)})")
+            elif before.voted and not after.voted:
+                words.append(f"its vote in epoch {before.epoch}")
+        return f"{', '.join(words)}: that had not reached its disk"
+
+    def record_in_words(self, found: Any) -> str:
+        """A record, which may be the empty one of a new leader."""
+        return f"record {found.id} of epoch {found.epoch}"
+
+    @action(b=broker, actor="b")
+    def restart(self, s: Any, b: Any) -> None:
+        """A broker starts again, and waits for a leader."""
+        if not self.has_crashes or not self.restarts:
+            return
+        s.require(~s.up.has(b))
+        s.up = s.up | {b}
+        for p in self.all_partitions:
+            s.replica[p][b].role = "follower"
+
+    def told_restart(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} starts again with {self.kept_in_words(old, b)}, and waits for a leader"
+
+    def kept_in_words(self, s: Any, b: Any) -> str:
+        places = self.all_partitions
+        return " and ".join(f"log end {len(s.log[p][b])} and epoch {s.replica[p][b].epoch}" for p in places)
