@@ -136,12 +136,11 @@ def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Chang
 
 
 def write_row(page: Path, new: Row) -> None:
-    """Puts a row into the table of a page, in the place of the old one and in the order of names."""
+    """Puts a row into the last table of a page, its end, in the place of the old one and in the order of names."""
     lines = page.read_text(encoding="utf-8").splitlines()
-    rule = next(i for i, line in enumerate(lines) if line.startswith("|---"))
-    end = next((i for i in range(rule + 1, len(lines)) if not lines[i].startswith("|")), len(lines))
-    rows = {line.split("`")[1]: line for line in lines[rule + 1 : end]} | {new.name: str(new)}
-    lines[rule + 1 : end] = [rows[name] for name in sorted(rows)]
+    rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
+    rows = {line.split("`")[1]: line for line in lines[rule + 1 :]} | {new.name: str(new)}
+    lines[rule + 1 :] = [rows[name] for name in sorted(rows)]
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

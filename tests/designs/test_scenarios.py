@@ -210,9 +210,17 @@ def test_why_a_verdict_turns_is_in_the_note(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v3-frozen-isr-fixed-by-kafka-1382", "truncate-to-hw-fixed-by-kip-101"])
-def test_a_row_of_the_table_is_derived_anew(name: str) -> None:
-    assert str(widened_controls.row(read(ROOT / name, ROOT), widened_controls.STATES)) == ROWS[name]
-    assert f"{widened_controls.STATES:,}" in widened_controls.PAGE.read_text()
+def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_path: Path) -> None:
+    row, text = (
+        widened_controls.row(read(ROOT / name, ROOT), widened_controls.STATES),
+        widened_controls.PAGE.read_text(),
+    )
+    assert str(row) == ROWS[name]
+    assert f"at {widened_controls.STATES:,} states" in text
+    page = tmp_path / "widened.md"
+    page.write_text(text.replace(f"{ROWS[name]}\n", ""))
+    widened_controls.write_row(page, row)
+    assert page.read_text() == text
 
 
 @pytest.mark.exhaustive
