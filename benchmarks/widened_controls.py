@@ -1,15 +1,20 @@
-"""Does what holds still hold with wider bounds? `python benchmarks/widened_controls.py [SCENARIO]... [--states N]`.
+"""Does what holds still hold with wider bounds? `python benchmarks/widened_controls.py [SCENARIO]... [--update]`.
 
 For each scenario that holds, each bound and each budget of failures in it is raised by one, alone and then all
-together, as far as a limit of states allows. Where a verdict turns, the control held for want of room: its story has to
-say so. Names may be patterns, such as "v3-*"; the table is Markdown.
+together, as far as a limit of states allows. Where a verdict turns, the control held for want of room: its story or
+note has to say so. Then what held alone is raised at once, one after the other, as long as it holds within the limit.
+
+Names may be patterns, such as "v3-*". It prints rows of the table in docs/widened.md; `--update` writes them there,
+and what was raised at once into the scenario, unless that has a `[seen_to_hold]` already.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,58 +22,156 @@ from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.results import Result
+from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.model.language import UnknownName
 
 ROOT = Path(__file__).parent.parent / "counterexamples"
-MOST = 10_000_000
+PAGE = Path(__file__).parent.parent / "docs" / "widened.md"
+STATES = 200_000
+
+Changes = dict[str, Any]
 
 
-def widened(scenario: Scenario) -> Iterator[dict[str, Any]]:
-    """What is raised: each bound of the scenario by one, alone, and then all of them; a budget of 0 stays alone."""
-    cls = load_model_class(scenario.specification()).cls
-    settings = cls(**scenario.settings).settings
-    raised = {}
-    for name, setting in cls.declared_settings().items():
-        if setting.bound is not None and settings[name] < (setting.at_most or MOST):
-            raised[name] = settings[name] + 1
-    yield from ({name: value} for name, value in raised.items())
-    yield {name: value for name, value in raised.items() if settings[name]}
+@dataclass
+class Row:
+    """What became of a scenario with wider bounds: cells of a table, and what it was seen to hold with at once."""
+
+    name: str
+    states: int
+    turns: list[str] = field(default_factory=list)
+    holds: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    together: Changes = field(default_factory=dict)
+    together_states: int | None = None
+
+    def __str__(self) -> str:
+        at_once = " ".join(f"`{name}={value}`" for name, value in self.together.items())
+        counted = "" if self.together_states is None else f": {self.together_states:,}"
+        cells = ("<br>".join(cell) for cell in (self.turns, self.holds, self.undecided))
+        return f"| `{self.name}` | {self.states:,} | {' | '.join(cells)} | {at_once}{counted} |"
 
 
-def asked(scenario: Scenario, changes: dict[str, Any], states: int) -> Result:
-    return check(
-        scenario.specification(),
-        {**scenario.settings, **changes},
-        profile="bare",
-        invariants=scenario.invariants,
-        keep_going=False,
-        deadlock=scenario.deadlock,
-        limits=Limits(states=states, memory=4 << 30),
-        workers=1,
-    )
+def settings_of(scenario: Scenario) -> dict[str, Any]:
+    return load_model_class(scenario.specification()).cls(**scenario.settings).settings
 
 
-def told(result: Result) -> str:
-    """The verdict, with the length of what is violated; of a search that stopped, how deep it looked."""
-    lengths = [f"{name} in {f.trace.length}" for name, f in sorted(result.findings.items()) if f.trace is not None]
-    if lengths:
-        return f"**turns**: {', '.join(lengths)}"
-    return "holds" if result.verdict == "holds" else f"none to depth {result.depth}"
+def raised(scenario: Scenario) -> Changes:
+    """Each bound of the scenario, and each budget of failures, with one more than it has; a budget may have been 0."""
+    settings = settings_of(scenario)
+    declared = load_model_class(scenario.specification()).cls.declared_settings()
+    bounds = {name: setting for name, setting in declared.items() if setting.bound is not None}
+    return {n: settings[n] + 1 for n, s in bounds.items() if s.at_most is None or settings[n] < s.at_most}
+
+
+def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
+    """None where the settings do not go together."""
+    try:
+        return check(
+            scenario.specification(),
+            {**scenario.settings, **changes},
+            profile="bare",
+            invariants=scenario.invariants,
+            keep_going=False,
+            deadlock=scenario.deadlock,
+            limits=Limits(states=states, memory=4 << 30),
+            workers=1,
+        )
+    except UnknownName:
+        return None
+
+
+def lengths(result: Result) -> str:
+    found = {**result.findings, **({"deadlock": result.deadlock} if result.deadlock else {})}
+    return ", ".join(f"{name} in {f.trace.length}" for name, f in sorted(found.items()) if f.trace is not None)
+
+
+def row(scenario: Scenario, states: int) -> Row:
+    """All that is asked of a scenario; what changes nothing, since its bound is not reached, is left out."""
+    before, recorded = settings_of(scenario), json.loads((scenario.folder / COUNTS).read_text(encoding="utf-8"))
+    found, alone = Row(scenario.name, recorded["distinct"]), list[tuple[Changes, Result]]()
+    wider = raised(scenario)
+    own = {name: value for name, value in wider.items() if before[name]}
+    for changes in [*({name: value} for name, value in wider.items()), own]:
+        words = ", ".join(f"`{name}` {before[name]} → {value}" for name, value in changes.items())
+        words = "all but those from 0" if len(changes) > 1 else words
+        result = asked(scenario, changes, states)
+        if result is None:
+            continue
+        if lengths(result):
+            found.turns.append(f"{words}: {lengths(result)}")
+        elif result.verdict != "holds":
+            found.undecided.append(f"{words}: depth {result.depth}")
+        elif result.distinct != found.states:
+            found.holds.append(f"{words}: {result.distinct:,}")
+            alone.append((changes, result))
+    at_once(scenario, states, found, alone)
+    if scenario.seen_to_hold and scenario.seen_to_hold != found.together:
+        result = asked(scenario, scenario.seen_to_hold, states)
+        found.together = dict(scenario.seen_to_hold)
+        found.together_states = result.distinct if result is not None and result.verdict == "holds" else None
+    return found
+
+
+def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Changes, Result]]) -> None:
+    """Adds up what held alone, the smallest first, leaving out what would be too large or turns the verdict."""
+    last: Result | None = None
+    for changes, by_itself in sorted(alone, key=lambda one: one[1].distinct):
+        now = found.states if last is None else last.distinct
+        if changes.keys() <= found.together.keys() or now * by_itself.distinct > states * found.states:
+            continue
+        tried = {**found.together, **changes}
+        result = asked(scenario, tried, states) if last is not None else by_itself
+        if result is not None and result.verdict == "holds":
+            found.together, last = tried, result
+        elif result is not None and lengths(result):
+            words = ", ".join(f"`{name}={value}`" for name, value in tried.items())
+            found.turns.append(f"{words}: {lengths(result)}")
+    if last is not None:
+        found.together = {name: value for name, value in found.together.items() if last.bounds.get(name)}
+        found.together_states = last.distinct
+
+
+# --- what --update writes ---------------------------------------------------------------------------------------------
+
+
+def write_row(page: Path, new: Row) -> None:
+    """Puts a row into the last table of a page, its end, in the place of the old one and in the order of names."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
+    rows = {line.split("`")[1]: line for line in lines[rule + 1 :]} | {new.name: str(new)}
+    lines[rule + 1 :] = [rows[name] for name in sorted(rows)]
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_seen(scenario: Scenario, together: Changes) -> None:
+    if together and not scenario.seen_to_hold:
+        path = scenario.folder / "scenario.toml"
+        bounds = "".join(f"{name} = {value}\n" for name, value in together.items())
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+        path.write_text(f"{text}\n\n[seen_to_hold]\n{bounds}", encoding="utf-8")
+
+
+def holding(names: list[str]) -> Iterator[Scenario]:
+    for path in sorted(ROOT.glob("*/scenario.toml")):
+        if any(fnmatch.fnmatch(path.parent.name, name) for name in names):
+            scenario = read(path.parent, ROOT)
+            if scenario.expect == "holds":
+                yield scenario
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["*"], metavar="SCENARIO")
-    parser.add_argument("--states", type=int, default=1_000_000, help=f"give up after so many, at most {MOST:,}")
+    parser.add_argument("--states", type=int, default=STATES, help=f"give up after so many ({STATES:,})")
+    parser.add_argument("--update", action="store_true", help="write the rows, and what was seen to hold")
     given = parser.parse_args()
-    print("| scenario | raised | verdict | states |\n|---|---|---|---|")
-    for path in sorted(ROOT.glob("*/scenario.toml")):
-        if any(fnmatch.fnmatch(path.parent.name, name) for name in given.names):
-            scenario = read(path.parent, ROOT)
-            for changes in widened(scenario) if scenario.expect == "holds" else ():
-                result = asked(scenario, changes, min(given.states, MOST))
-                raised = " ".join(f"{name}={value}" for name, value in changes.items())
-                print(f"| {scenario.name} | {raised} | {told(result)} | {result.distinct:,} |", flush=True)
+    for scenario in holding(given.names):
+        found = row(scenario, given.states)
+        print(found, flush=True)
+        if given.update:
+            write_row(PAGE, found)
+            write_seen(scenario, found.together)
 
 
 if __name__ == "__main__":

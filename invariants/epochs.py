@@ -117,6 +117,31 @@ def _one_record(one: Any, other: Any, offset: int) -> Any:
 
 
 @invariant
+@needs("log")
+def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
+    """Where two logs have the same record at an offset, they have the same records before it."""
+
+    def same(p: int, a: Any, b: Any, offset: int) -> Any:
+        one, other = s.log[p][a], s.log[p][b]
+        return one.at(offset) == other.at(offset)
+
+    def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
+        """Whether they have the same record at the next offset: what lies further before follows from there on."""
+        one, other, later = s.log[p][a], s.log[p][b], offset + 1
+        both = (one.length > later) & (other.length > later)
+        return both & (one.at(later) == other.at(later)) if a != b else False
+
+    return for_all(
+        same,
+        where=meet_later,
+        p=m.all_partitions,
+        a=m.brokers,
+        b=m.brokers,
+        offset=range(m.log_size - 1),
+    )
+
+
+@invariant
 @needs("log", "replica", "state")
 def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
     """What a broker committed that leads no more by ZooKeeper's word is in the log of every member of the ISR."""

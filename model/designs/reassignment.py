@@ -194,13 +194,15 @@ class Reassignment(Topics):
     ) -> None:
         """Writes leader and ISR in a new epoch, tells the live replicas, and stops those that leave, in some epoch."""
         state = s.state[p]
-        s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
-        decision = {"leader": leader, "isr": isr, "epoch": state.epoch + 1, "version": state.version + 1}
+        there_is_one = state.epoch < self.max_leader_epoch
+        s.require(there_is_one, state.version < self.max_version)
+        new_epoch = when(there_is_one, state.epoch + 1, state.epoch)
+        decision = {"leader": leader, "isr": isr, "epoch": new_epoch, "version": state.version + 1}
         for b in self.brokers:
             start = self.request(s, c, p, {**decision, "replicas": replicas})
             requests = [(replicas.has(b) & s.live.has(b), start)]
             if leaving is not None:
-                epoch = state.epoch + 1 if stopped_in is None else stopped_in
+                epoch = new_epoch if stopped_in is None else stopped_in
                 stop = self.request(s, c, p, self.without_decision(epoch), "stop-replica")
                 requests.append((leaving.has(b) & s.live.has(b), stop))
             self.send(s, c, b, *requests)

@@ -60,6 +60,11 @@ def test_every_action_happens_and_every_goal_is_reached() -> None:
     assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()
 
 
+def test_without_a_new_epoch_nothing_is_reassigned() -> None:
+    found = check(ControllerDesign, {"max_leader_epoch": 0, "reassignments": 1}, profile="bare", invariants=())
+    assert "on-partitions-reassigned" in found.actions_never_fired
+
+
 # --- stories ----------------------------------------------------------------------------------------------------------
 
 V3 = load_model_class("v3")

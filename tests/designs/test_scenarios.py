@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -178,6 +181,46 @@ def test_what_was_seen_to_hold_has_wider_bounds(name: str) -> None:
     for bound, value in scenario.seen_to_hold.items():
         assert declared[bound].bound is not None
         assert value > recorded(name)["settings"][bound]
+
+
+# --- the table of docs/widened.md -------------------------------------------------------------------------------------
+
+sys.path.insert(0, str(ROOT.parent / "benchmarks"))
+widened_controls = importlib.import_module("widened_controls")
+ROWS = {
+    line.split("`")[1]: line
+    for line in widened_controls.PAGE.read_text().splitlines()
+    if re.match(r"\| `[a-z0-9]+-", line)
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_of_the_table_is_about_a_scenario_as_it_is(name: str) -> None:
+    _, _, states, _, _, _, at_once, _ = ROWS[name].split("|")
+    scenario = read(ROOT / name, ROOT)
+    assert (recorded(name)["verdict"], f"{recorded(name)['distinct']:,}") == ("holds", states.strip())
+    assert re.findall(r"`(\w+)=(\w+)`", at_once) == [(n, str(v)) for n, v in scenario.seen_to_hold.items()]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_why_a_verdict_turns_is_in_the_note(name: str) -> None:
+    turns, note = ROWS[name].split("|")[3], read(ROOT / name, ROOT).note or ""
+    for setting, value in re.findall(r"`(\w+)` \d → (\d):", turns):
+        assert f"{setting} = {value}" in note
+
+
+@pytest.mark.parametrize("name", ["v3-frozen-isr-fixed-by-kafka-1382", "truncate-to-hw-fixed-by-kip-101"])
+def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_path: Path) -> None:
+    row, text = (
+        widened_controls.row(read(ROOT / name, ROOT), widened_controls.STATES),
+        widened_controls.PAGE.read_text(),
+    )
+    assert str(row) == ROWS[name]
+    assert f"at {widened_controls.STATES:,} states" in text
+    page = tmp_path / "widened.md"
+    page.write_text(text.replace(f"{ROWS[name]}\n", ""))
+    widened_controls.write_row(page, row)
+    assert page.read_text() == text
 
 
 @pytest.mark.exhaustive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ FAILURES = {
 """What goes wrong in the plain check of a design: brokers, sessions, the controller, whatever the design has."""
 LOSES = ("v1", "v2")
 """Designs that were given up because they lose what is committed when a leader misses its own expiry."""
+V1: Any = load_model_class("v1").cls
 V3: type[Model] = load_model_class("v3").cls
 
 
@@ -65,6 +67,25 @@ def test_a_plain_check_is_as_large_as_recorded(design: str) -> None:
 @pytest.mark.parametrize(("design", "profile"), profiles())
 def test_a_profile_is_as_large_as_recorded(design: str, profile: str) -> None:
     assert sized(design, profile) == SIZES[design][profile]
+
+
+@pytest.mark.parametrize("design", ["v3", "alter-isr"])
+def test_a_plain_check_says_what_a_lossy_crash_does(design: str) -> None:
+    sentence = profiles_of(load_model_class(design).cls)["plain"].sentence
+    (said,) = re.findall(r"with (lossy_crashes=.*) a committed record is lost, in (\d+) states", sentence)
+    settings = {name: int(value) for name, value in (word.split("=") for word in said[0].split())}
+    trace = check(design, settings, invariants=["no-committed-loss"]).findings["no-committed-loss"].trace
+    assert (trace and trace.length) == int(said[1])
+
+
+def test_what_v1_loses_with_its_fixes_it_loses_by_truncation() -> None:
+    class Keeps(V1):
+        def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+            super().become_follower(s, p, b, leader, epoch, False)
+
+    assert "by truncation to the high watermark" in profiles_of(V1)["with-fixes"].sentence
+    found = check(Keeps, profile="with-fixes", invariants=["no-committed-loss"])
+    assert (found.verdict, found.distinct) == ("holds", 76_358)
 
 
 def test_models_lists_profiles_with_sizes_and_what_differs() -> None:
