@@ -37,7 +37,7 @@ Function = Callable[[Column, Column, Column], object]
 """From two columns to a third, which is the last argument."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Register:
     """A column before it has its place; `kept` ones are filled before the program runs and have a place for good."""
 
@@ -46,7 +46,7 @@ class Register:
     kept: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instruction:
     """`function(a, b, out)`."""
 

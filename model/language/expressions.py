@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 from weakref import WeakValueDictionary
 
@@ -31,6 +31,13 @@ class Leaf:
     kind: Kind
     low: int
     high: int
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The scalar as an expression; a method reads some leaves thousands of times."""
+        if self.low == self.high:
+            return constant(self.kind, self.low)
+        return _node("leaf", (), self.kind, self.low, self.high, self)
 
 
 class Expression:
@@ -81,7 +88,7 @@ def constant(kind: Kind, value: int) -> Expression:
 
 
 def leaf(of: Leaf) -> Expression:
-    return _node("leaf", (), of.kind, of.low, of.high, of) if of.low < of.high else constant(of.kind, of.low)
+    return of.expression
 
 
 FALSE: Final = constant("flag", 0)

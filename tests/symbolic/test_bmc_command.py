@@ -139,8 +139,7 @@ def test_time_ends_a_search_and_what_was_refuted_is_reported(tmp_path: Path) -> 
     data = valid(path)
     assert outcome.code == 152
     assert outcome.out.startswith("INCOMPLETE  kip-320: 3 seconds passed (--max-seconds); ")
-    # Minutes would be needed for 20 levels.
-    assert 1 <= data["depth"] < 20
+    assert data["depth"] < 20  # for which minutes would be needed
     assert data["invariants"]["strong-isr"] == {"verdict": "incomplete", "checked_depth": data["depth"]}
 
 
