@@ -100,7 +100,6 @@ def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:
     [
         (TURNSTILE, Turnstile),
         pytest.param("kip-101", Kip101, marks=pytest.mark.exhaustive),
-        pytest.param("kip-320", Kip320, marks=pytest.mark.exhaustive),
     ],
 )
 def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: type[Model]) -> None:
