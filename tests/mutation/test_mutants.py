@@ -16,7 +16,6 @@ from isrcheck.checker.mutation.running import Mutation, Question, Verdict, mutat
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.model import Model
 from isrcheck.model.published.kip_101 import Kip101
-from isrcheck.model.published.kip_320 import Kip320
 from tests.mutation.turnstile import Turnstile
 
 TURNSTILE = str(Path(__file__).parent / "turnstile.py")
