@@ -24,7 +24,7 @@ from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.plain import State
-from isrcheck.model.language.tracing import sentence_of
+from isrcheck.model.language.tracing import sentence_of, trace
 
 LONGEST_PATH: Final = 500
 RETURNS: Final = "the action returns before it requires or assigns anything: there is no such instance"
@@ -75,6 +75,7 @@ class Walking:
         asked = {name: f for name, f in loaded.invariants.items() if name not in self.unasked}
         self.interpreter = Interpreter(model, asked)
         self.numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
+        self.unexplored = trace(model).unexplored
         self.there = [number for number in self.numbers.values() if self._is_there(number)]
 
     def _is_there(self, number: int) -> bool:
@@ -119,6 +120,7 @@ class Walking:
             "unasked": self.unasked,
             "goals": {name: sentence_of(method) for name, method in self.interpreter.goals.items()},
             "bounds": {name: self.model.declared_settings()[name].meaning for name in self.interpreter.bounds},
+            "bounds_not_explored": sorted(self.unexplored),
             "constraints": {name: sentence_of(method) for name, method in self.interpreter.constraints.items()},
         }
 

@@ -184,6 +184,15 @@ def test_bounds_goals_and_what_has_no_meaning(browser: Browser, tmp_path: Path) 
         assert browser.complaints() == []
 
 
+def test_a_bound_that_is_switched_off_is_not_explored(browser: Browser) -> None:
+    with serving("v3", max_leader_epoch=0) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        assert "not exploredcrashes" in browser.text("#judged")
+        assert "not hitmax_records" in browser.text("#judged")
+        assert browser.complaints() == []
+
+
 def test_markup_in_a_model_is_text(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "hostile.py").write_text(HOSTILE)
     with serving(tmp_path / "hostile.py") as server:

@@ -193,7 +193,8 @@
         make("summary", {}, `${rest.length} more that may be asked`), make("ul", { class: "judged" }, rest.map(invariantOf),
           Object.entries(about.unasked).map(([name, why]) => make("li", { class: "soft" }, make("span", { class: "status" }, "not asked"), name, make("div", { class: "reason" }, why))))) : "",
       ...judgedList("Goals", here.goals, about.goals, ["reached", "good"], ["not here", "soft"]),
-      ...judgedList("Bounds", here.bounds, about.bounds, ["hit", "open"], ["not hit", "soft"]));
+      ...judgedList("Bounds", here.bounds, about.bounds, ["hit", "open"], ["not hit", "soft"],
+        about.bounds_not_explored));
   }
 
   function invariantOf(name) {
@@ -205,11 +206,12 @@
       holds === false ? make("div", { class: "soft" }, about.invariants[name].sentence) : null);
   }
 
-  function judgedList(title, found, meanings, yes, no) {
+  function judgedList(title, found, meanings, yes, no, off = []) {
     const names = Object.keys(found);
     if (!names.length) return [];
     return [make("h3", {}, title), make("ul", { class: "judged" }, names.map((name) => {
-      const [words, kind] = found[name] === null ? STATUS.null : found[name] ? yes : no;
+      const [words, kind] = off.includes(name) ? ["not explored", "soft"]
+        : found[name] === null ? STATUS.null : found[name] ? yes : no;
       return make("li", { title: meanings[name] }, make("span", { class: `status ${kind}` }, words), name);
     }))];
   }
