@@ -24,7 +24,7 @@ def main() -> None:
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
     except SystemExit as ended:
-        _end(ended.code)
+        _end(ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1)
 
 
 def hear_every_interruption() -> None:
@@ -44,13 +44,13 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def _end(code: str | int | None) -> NoReturn:
+def _end(code: int) -> NoReturn:
     """Ends the process without waiting for a compiler that cannot be stopped."""
     native = sys.modules.get("isrcheck.checker.kernel.native")
     if native is not None and any(thread.name == native.COMPILING for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else 0)
+        os._exit(code)
     sys.exit(code)
 
 
