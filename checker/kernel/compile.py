@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.tally import ACTIONS, LEAST
+from isrcheck.checker.kernel.tally import ACTIONS, HUGE, LEAST
 from isrcheck.checker.kernel.verdicts import Verdicts, verdicts
 from isrcheck.model.language.system import TransitionSystem
 
@@ -98,7 +98,7 @@ class Kernel:
     def tally(self) -> Integers:
         """An empty tally for `expand`."""
         tally = np.zeros(ACTIONS + self.actions, dtype=np.int64)
-        tally[LEAST] = np.iinfo(np.int64).max
+        tally[LEAST] = HUGE
         return tally
 
     def expand(self, states: Words) -> tuple[Words, Integers, Integers, Integers]:

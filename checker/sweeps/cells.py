@@ -11,6 +11,8 @@ import os
 import select
 import subprocess
 import sys
+import threading
+import time
 from contextlib import suppress
 from typing import IO, Any, Final
 
@@ -125,7 +127,15 @@ def main(asked: IO[str], answers: IO[str]) -> None:
         print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
 
 
+def end_with(parent: int) -> None:
+    """Ends this process when the one that began it is gone: a killed one leaves nobody to answer to."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
     # What a model prints must not mix with the answers.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)

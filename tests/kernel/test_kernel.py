@@ -35,6 +35,14 @@ KINDS: list[tuple[Kind, int, int]] = [
     ("set", 0, (1 << 50) - 1),
     ("flag", 0, 1),
     ("number", -(1 << 30), 3),
+    # At the edges of a byte, with room for one more bit or not.
+    ("number", -128, 127),
+    ("number", -129, 126),
+    ("number", 1, 128),
+    ("set", 0, 127),
+    ("set", 0, 255),
+    ("broker", -1, 8),
+    ("enum", 0, 128),
 ]
 LEAVES = leaves_of(*KINDS)
 
@@ -112,7 +120,7 @@ def terms(draw: Callable[..., Any], kind: Kind, depth: int) -> Expression:
         return chosen
     a, b = terms(draw, kind, depth - 1), terms(draw, kind, depth - 1)
     if kind == "set" and draw(st.booleans()):
-        return e.only(terms(draw, "broker", depth - 1), 4)
+        return e.only(terms(draw, "broker", depth - 1), 9)
     if kind == "number" and draw(st.booleans()):
         return e.size(terms(draw, "set", depth - 1))
     operators: dict[Kind, list[Callable[[Expression, Expression], Expression]]] = {

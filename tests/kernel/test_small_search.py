@@ -9,7 +9,7 @@ from subprocess import run
 import numpy as np
 import pytest
 
-from isrcheck.checker.engines.local import search, small
+from isrcheck.checker.engines.local import large, search, small
 from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
@@ -59,6 +59,20 @@ def test_the_other_search_goes_on_with_the_whole_levels_of_a_small_one(keep_goin
             assert its.depth == levels.depth
             for level in range(1, its.depth + 1):
                 assert np.array_equal(*(np.unique(x.level_states(level), axis=0) for x in (its, levels)))
+
+
+def test_an_interrupt_between_the_searches_keeps_the_whole_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object, **how: object) -> None:
+        raise KeyboardInterrupt
+
+    toy = grid([10, 10])
+    wanted = search(toy, **ANYTHING)[0].levels  # type: ignore[arg-type]
+    monkeypatch.setattr(large, "search_large", interrupted)
+    found, levels = search(toy, **ANYTHING, small=50)  # type: ignore[arg-type]
+    assert (found.stopped, found.levels) == ("interrupt", wanted[: len(found.levels)])
+    assert levels.depth == len(found.levels) == 9  # of which 45 states are
+    with pytest.raises(KeyboardInterrupt):
+        search(toy, **ANYTHING, small=0)  # type: ignore[arg-type]
 
 
 def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,21 @@ def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
     assert not [child for child in begun if psutil.pid_exists(child)]
 
 
+def test_a_sweep_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(LONG)
+    with subprocess.Popen(
+        [sys.executable, "-m", "isrcheck", "sweep", "sweep.toml", "--workers", "2"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
+    ) as process:  # fmt: skip
+        while len(begun := [psutil.Process(child) for child in children(process.pid)]) < 2:
+            assert process.poll() is None
+        process.kill()
+    _, alive = psutil.wait_procs(begun, timeout=300)
+    for child in alive:
+        child.kill()
+    assert alive == []
+
+
 def children(of: int) -> list[int]:
     return [child.pid for child in psutil.Process(of).children() if "isrcheck.checker.sweeps.cells" in child.cmdline()]
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from isrcheck.checker.engines.local.levels import NativeLevels
-from isrcheck.checker.engines.local.levelwise import Level
 from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 PLENTY: Final = 1 << 30
@@ -48,21 +47,26 @@ def search(
     kernel = Kernel(system)
     compiled = time.perf_counter()
     little = limits.memory is not None and limits.memory < PLENTY
-    found, known = None, list[tuple[Level, Words]]()
+    first, found = None, None
     if small and not (little or classes or keeping is not None or storing != Storing()):
         first = SmallSearch(system, kernel, limits, report, began, small, ahead=workers > 1)
-        try:
+        with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
             found[0].workers = workers  # who have nothing to do
-        except TooLarge:
-            known = first.whole()
     if found is None:
-        from isrcheck.checker.engines.local.large import search_large
+        try:
+            from isrcheck.checker.engines.local.large import search_large
 
-        found = search_large(
-            system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-            workers=workers, classes=classes, keeping=keeping, storing=storing, known=known,
-        )  # fmt: skip
+            found = search_large(
+                system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
+                workers=workers, classes=classes, keeping=keeping, storing=storing,
+                known=() if first is None else first.whole(),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            if first is None:
+                raise
+            # The other search had not begun: it waits for a compiler, and for Numba.
+            found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
 

@@ -143,6 +143,13 @@ class SmallSearch(Levelwise):
             answer.stopped = stopped.reason
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
+        return self._told(answer, deadlock)
+
+    def interrupted(self, deadlock: bool) -> Exploration:
+        """What it has found where nobody went on with it."""
+        return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
+
+    def _told(self, answer: Exploration, deadlock: bool) -> Exploration:
         self._fold(answer)
         if answer.stopped in ("time", "interrupt"):
             self._partial(answer, deadlock)
