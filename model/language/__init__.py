@@ -25,6 +25,7 @@ from isrcheck.model.language.endless import below, one_past_last
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
 from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
 from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
+from isrcheck.model.language.parts import Part
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
 from isrcheck.model.language.together import clash, idle
 
@@ -33,6 +34,7 @@ __all__ = [
     "EvaluationError",
     "Model",
     "ModelError",
+    "Part",
     "UnknownName",
     "action",
     "asked",

@@ -1,0 +1,64 @@
+"""Kafka without ZooKeeper: replication under a KRaft controller, as in Kafka 4.
+
+Each part is a file, named after the class of Kafka of which it has the rules, and can be laid beside it: `unified_log`,
+`metadata_log`, `produce_purgatory`, `alter_partition_manager`, `replica`, `partition`, `replica_fetcher` and
+`broker_metadata_publisher` for a broker; `partition_change_builder`, `replication_control` and `cluster_control` for the
+controller; `broker_lifecycle` for what befalls both. What a part uses is in its bases. docs/documents.md has a table of
+Kafka's functions and of what stands for each.
+
+A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
+
+Left out, besides what the parts say: reassignment, several partitions, topics that come and go, a failover of the
+controller, log directories, transactions, time.
+
+Source: Kafka 4.2; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.broker_lifecycle import BrokerLifecycle
+from isrcheck.model.language import count
+
+
+class Kraft(BrokerLifecycle):
+    """Replication as brokers and a KRaft controller do it."""
+
+    invariants = (
+        "isr-sane",
+        "no-acknowledged-loss",
+        "no-committed-loss",
+        "quorum-is-superset-of-isr",
+        "single-committed-leader-per-epoch",
+    )
+
+    # What invariants ask of every design.
+
+    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the controller agrees that a broker leads, in the epoch in which it does."""
+        return self.leads(s, p, b) & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
+
+    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a replica follows a leader in the epoch that there is now."""
+        return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
+
+    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+        return True
+
+    def has_path(self, s: Any, p: int) -> Any:
+        return True
+
+    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+        return True
+
+    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+        """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included."""
+        present = count(
+            s.replica[p][leader].isr.has(f) & (self.may_fetch(s, p, f, leader) if f != leader else True)
+            for f in self.brokers
+        )
+        return present >= self.effective_min_isr
+
+    needs_epoch_start = True
+    reassigns = False

@@ -1,0 +1,85 @@
+"""DefaultAlterPartitionManager: a leader's one request to the controller, and the answer to it.
+
+A broker has at most one AlterPartition request for a partition under way; what it would ask for besides is refused at
+once (OPERATION_NOT_ATTEMPTED), and the partition goes back to what it last knew to be committed. The request names the
+leader epoch, the partition epoch, the members asked for and the broker epochs in which they fetched last (KIP-903).
+
+Left out: errors of the whole request, after which the same one is sent again; requests of a leader that has stopped
+since, for whatever becomes of them might as well have happened before it stopped.
+
+Source: AlterPartitionManager.scala of Kafka 4.2; KIP-497, KIP-903.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.unified_log import any_partition
+from isrcheck.model.language import action, broker, enum, number, per, record, set_of, setting, when
+
+REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version")
+"""Answers after which a leader goes on waiting: the record of what has overtaken its request is on its way."""
+
+ANSWERS = ("success", "ineligible-replica", *REFUSED)
+
+
+class AlterPartitionManager(MetadataLog):
+    """Requests and answers under way, by partition and leader."""
+
+    abstract = True
+
+    lost_responses = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="answers of the controller that are lost, so that the leader sends the same request again",
+        bound=lambda m, s: s.lost_responses == m.lost_responses if m.lost_responses else False,
+    )
+
+    def holds(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "stage": enum("none", "asked", *ANSWERS),
+            "isr": set_of(broker),
+            "epoch": self.any_epoch(),
+            "version": self.any_version(),
+            "said_version": self.any_version(),
+        }
+        if self.restarts:
+            fields["broker_epoch"] = per(broker, number(-1, self.restarts))
+        found: dict[str, Any] = {"alteration": per(any_partition(self), per(broker, record(**fields)))}
+        if self.lost_responses:
+            found["lost_responses"] = number(0, self.lost_responses)
+        return found
+
+    def no_alteration(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"stage": "none", "isr": set(), "epoch": 0, "version": 0, "said_version": 0}
+        if self.restarts:
+            found["broker_epoch"] = [-1 for _ in self.brokers]
+        return found
+
+    def may_submit(self, s: Any, p: int, b: Any) -> Any:
+        return s.alteration[p][b].stage == "none"
+
+    def submit(self, s: Any, p: int, b: Any, asked: dict[str, Any], where: Any) -> None:
+        """Sends a request where a condition holds; nothing else may be under way."""
+        request = {**self.no_alteration(), "stage": "asked", **asked}
+        s.alteration[p][b] = when(where, request, s.alteration[p][b])
+
+    def forget_alteration(self, s: Any, p: int, b: Any) -> None:
+        s.alteration[p][b] = self.no_alteration()
+
+    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    def lose_response(self, s: Any, p: int, b: Any) -> None:
+        """The controller's answer is lost with the connection, and the leader sends the same request again."""
+        if not self.lost_responses:
+            return
+        request = s.alteration[p][b]
+        s.require(s.lost_responses < self.lost_responses, request.stage != "none", request.stage != "asked")
+        s.lost_responses += 1
+        request.stage = "asked"
+        request.said_version = 0
+
+    def told_lose_response(self, old: Any, new: Any, p: int, b: Any) -> str:
+        request = new.alteration[p][b]
+        return f"the answer to {b} is lost; it asks again for ISR {request.isr} at version {request.version}"

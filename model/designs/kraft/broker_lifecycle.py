@@ -1,0 +1,145 @@
+"""BrokerLifecycleManager: brokers that stop and start.
+
+A *crash* loses what is volatile; one that loses records loses also an end of the log that had not reached the disk. A
+broker that crashes without a loss and starts again stands for one that was shut down cleanly: it is its broker epoch of
+before that says so. A high watermark is on disk as it is, or (`checkpoint = any`) as it once was.
+
+Left out: directories that fail, a broker that starts with an empty disk.
+
+Source: BrokerLifecycleManager.scala, BrokerServer.scala, ClusterControlManager.registerBroker,
+ReplicationControlManager.handleUncleanBrokerShutdown of Kafka 4.2; KIP-631, KIP-966.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
+from isrcheck.model.designs.kraft.cluster_control import ClusterControl
+from isrcheck.model.designs.kraft.unified_log import any_end
+from isrcheck.model.language import action, broker, minimum, none, number, set_of, setting, some, when
+
+
+def any_checkpoint(m: Any) -> Any:
+    """High watermarks that may be on disk: with `at-stop` nothing is to be chosen."""
+    return any_end(m) if m.checkpoint == "any" else number(0, 0)
+
+
+class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
+    """Brokers that stop and start anew."""
+
+    abstract = True
+
+    checkpoint = setting(
+        "at-stop",
+        choices=("at-stop", "any"),
+        meaning="which high watermark is on disk when a broker crashes: the last; or any that is not greater",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        found: dict[str, Any] = {n: number(0, x) for n in ("crashes", "lossy_crashes") if (x := getattr(self, n))}
+        if self.lossy_crashes and self.elr:
+            found["stopped_uncleanly"] = set_of(broker)
+        return found
+
+    @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True)
+    def crash(self, s: Any, b: Any, on_disk: int) -> None:
+        """A broker stops; its log survives."""
+        if not self.crashes:
+            return
+        s.require(s.crashes < self.crashes, s.up.has(b))
+        s.crashes += 1
+        self.stop(s, b, on_disk)
+
+    def told_crash(self, old: Any, new: Any, b: Any, on_disk: int) -> str:
+        return f"{b} crashes{self.lost_in_words(old, new, b)}"
+
+    @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
+    def crash_with_loss(self, s: Any, b: Any, kept: int, on_disk: int) -> None:
+        """A broker stops, and of its log only so many records had reached its disk."""
+        if not self.lossy_crashes:
+            return
+        s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
+        s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
+        s.lossy_crashes += 1
+        if self.elr:
+            s.stopped_uncleanly = s.stopped_uncleanly | {b}
+        self.stop(s, b, on_disk, kept)
+
+    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
+        return f"{b} crashes, and only {kept} records of its log had reached its disk{self.lost_in_words(old, new, b)}"
+
+    @action(b=broker, actor="b", perturbation=True)
+    def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
+        """A broker that shuts down, and leads nothing any more, stops."""
+        if not self.shutdowns:
+            return
+        s.require(s.stopping.has(b))
+        s.stopping = s.stopping - {b}
+        self.stop(s, b, 0)
+
+    def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} stops at last{self.lost_in_words(old, new, b)}"
+
+    def stop(self, s: Any, b: Any, on_disk: int, kept: int | None = None) -> None:
+        """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way."""
+        for p in self.all_partitions:
+            replica, length = s.replica[p][b], s.log[p][b].length
+            if kept is not None:
+                length = minimum(length, kept)
+                self.truncate_log(s, p, b, length)
+            if self.checkpoint == "any":
+                s.require(replica.high_watermark >= on_disk)
+                replica.high_watermark = minimum(length, on_disk)
+            else:
+                replica.high_watermark = minimum(length, replica.high_watermark)
+            replica.role = "none"
+            replica.leader = none
+            replica.epoch = -1
+            replica.version = 0
+            replica.isr = set()
+            replica.pending = set()
+            replica.epoch_start = 0
+            self.forget_followers(s, p, b)
+            self.forget_alteration(s, p, b)
+            self.drop_answers(s, p, b)
+        self.fail_delayed(s, b)
+        self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
+
+    @action(b=broker, actor="b")
+    def register_broker(self, s: Any, b: Any) -> None:
+        """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
+
+        Its old session must have ended. After an unclean stop, which with eligible leader replicas it cannot deny, it
+        leaves every ISR and ELR: it may have lost what it had.
+        """
+        if not self.restarts:
+            return
+        s.require(~s.up.has(b), ~s.live.has(b))
+        changes = {}
+        for p in self.all_partitions:
+            state = s.state[p]
+            isr, elr, unclean = state.isr, self.elr_of(s, p), False
+            if "stopped_uncleanly" in self.domains:
+                unclean = s.stopped_uncleanly.has(b)
+                isr = when(unclean, isr - {b}, isr)
+                elr = when(unclean, elr - {b}, elr)
+            changes[p] = self.rebuilt(s, p, isr, elr)
+        if "stopped_uncleanly" in self.domains:
+            s.stopped_uncleanly = s.stopped_uncleanly - {b}
+        self.commit_change(s, changes, live=s.live, started=b)
+
+    def told_register_broker(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.change_in_words(old, new, 0)}"
+
+    def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
+        """What a broker loses as it stops."""
+        was, end, words = old.replica[0][b], len(new.log[0][b]), []
+        if was.role == "leader":
+            words.append(f"it led in epoch {was.epoch}")
+        if end < len(old.log[0][b]):
+            lost = " and ".join(f"record {x.id} of epoch {x.epoch}" for x in old.log[0][b][end:])
+            words.append(f"it loses {lost}")
+        if new.replica[0][b].high_watermark != was.high_watermark:
+            words.append(f"on disk is high watermark {new.replica[0][b].high_watermark}, not {was.high_watermark}")
+        return f": {'; '.join(words)}" if words else ""

@@ -1,0 +1,103 @@
+"""BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker hears of what the controller has committed.
+
+It goes on to the image of a later batch, in one step and past whatever lies between: the delta says what is different
+between the two images, and not what happened. A partition of which the partition epoch is another is led or followed.
+
+Left out: the moment between the new metadata cache and the changed partitions.
+
+Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
+from isrcheck.model.language import action, broker, goal, number, some
+
+
+def any_batch(m: Any) -> Any:
+    """Places in the metadata log."""
+    return number(0, m.metadata_lag)
+
+
+class BrokerMetadataPublisher(ReplicaFetcher):
+    """What a broker does with new metadata."""
+
+    abstract = True
+
+    def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any]:
+        """onMetadataUpdate: the image of a later batch, and whether a broker has anything to do for its partition.
+
+        One that has started publishes its first image whatever that says; it knows of no partition before.
+        """
+        begins = s.replica[0][b].role == "none"
+        s.require(self.is_up(s, b), s.metadata.length > to, (s.applied[b] < to) | (begins & (s.applied[b] <= to)))
+        image = s.metadata.at(to)
+        changed = begins | (image.partition[0].version != self.image_of(s, b).partition[0].version)
+        return image, changed
+
+    def go_on(self, s: Any, b: Any, to: int) -> None:
+        """The broker has that image from now on."""
+        positions = {x: to if x == b else s.applied[x] for x in self.brokers}
+        self.keep_what_is_needed(s, s.metadata, positions, s.up if self.restarts else None)
+
+    @action(b=broker, to=any_batch, actor="b")
+    def apply_local_leaders(self, s: Any, b: Any, to: int) -> None:
+        """applyLocalLeadersDelta: metadata says that a broker leads, in this epoch or in this version."""
+        image, changed = self.publish(s, b, to)
+        s.require(changed, image.partition[0].leader == b)
+        self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
+        self.make_leader(s, 0, b, image)
+        self.go_on(s, b, to)
+
+    def told_apply_local_leaders(self, old: Any, new: Any, b: Any, to: int) -> str:
+        before, after = old.replica[0][b], new.replica[0][b]
+        said = old.metadata[to].partition[0]
+        past = self.skipped_in_words(old, b, to)
+        heard = f"{b} hears{past} that it leads in epoch {said.epoch}, ISR {said.isr}, version {said.version}"
+        if said.version < before.version and before.role == "leader":
+            return f"{heard}: it knows version {before.version} already, and does nothing"
+        if before.role == "leader" and after.epoch == before.epoch:
+            wiped = f", and nothing is pending where ISR {before.pending} was" if before.pending > after.pending else ""
+            return f"{heard}: it goes on in its epoch{wiped}{self.commit_in_words(old, new, 0, b)}"
+        kept = [f for f in self.brokers if new.known_end[0][b][f] >= 0]
+        knows = "".join(f", and still takes the log end of {f} for {new.known_end[0][b][f]}" for f in kept)
+        begun = f"the epoch starts at its log end {after.epoch_start}"
+        return f"{heard}: {begun}{knows}{self.commit_in_words(old, new, 0, b)}"
+
+    @action(b=broker, to=any_batch, actor="b")
+    def apply_local_followers(self, s: Any, b: Any, to: int) -> None:
+        """applyLocalFollowersDelta: metadata says that another broker leads, or nobody."""
+        image, changed = self.publish(s, b, to)
+        s.require(changed, image.partition[0].leader != b)
+        self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
+        self.make_follower(s, 0, b, image)
+        self.go_on(s, b, to)
+
+    def told_apply_local_followers(self, old: Any, new: Any, b: Any, to: int) -> str:
+        said, before = old.metadata[to].partition[0], old.replica[0][b]
+        whom = "nobody leads" if said.leader is None else f"{said.leader} leads"
+        past = self.skipped_in_words(old, b, to)
+        ends = ", so it leads no more" if before.role == "leader" else ""
+        return f"{b} hears{past} that {whom} in epoch {said.epoch}, ISR {said.isr}, version {said.version}{ends}"
+
+    @action(b=broker, to=any_batch, actor="b")
+    def update_metadata_cache(self, s: Any, b: Any, to: int) -> None:
+        """KRaftMetadataCache.setImage: metadata has nothing new of the partition, but of who is active."""
+        _, changed = self.publish(s, b, to)
+        s.require(~changed)
+        self.go_on(s, b, to)
+
+    def told_update_metadata_cache(self, old: Any, new: Any, b: Any, to: int) -> str:
+        return f"{b} hears that brokers {old.metadata[to].live} are active"
+
+    def skipped_in_words(self, s: Any, b: Any, to: int) -> str:
+        """`, all at once,`, where a broker goes on by more than one batch."""
+        between = to - s.applied[b]
+        return f" at once of {between} batches," if between > 1 else ""
+
+    @goal
+    def delta_skips_a_batch(self, s: Any) -> Any:
+        """A broker lacks two batches, which it may hear of at once."""
+        return some(self.is_up(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)

@@ -1,0 +1,127 @@
+"""ClusterControlManager and BrokerHeartbeatManager: which brokers are registered, fenced, shutting down.
+
+A broker is *active* if it is registered, not fenced and not in controlled shutdown; those are the `live` ones. A broker
+is fenced when its session ends, be it down, cut off or slow. What that means for partitions is in the same batch.
+
+Left out: sessions in time, the broker's metadata offset (a broker is unfenced once it has read its registration, which
+it has here from the start), feature levels, shutdowns that wait for other brokers' metadata.
+
+Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.2, ReplicationControlManager.java
+(handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.partition_change_builder import Change
+from isrcheck.model.designs.kraft.replication_control import ReplicationControl
+from isrcheck.model.language import action, broker, number, optional, set_of, setting, when
+
+somebody_or_nobody = optional(broker)
+"""Who leads after a change."""
+
+
+class ClusterControl(ReplicationControl):
+    """Brokers that come and go in the eyes of the controller."""
+
+    abstract = True
+
+    expiries = setting(
+        1,
+        at_least=0,
+        at_most=4,
+        meaning="sessions of brokers that are up that end",
+        bound=lambda m, s: s.expiries == m.expiries if m.expiries else False,
+    )
+
+    def holds(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.expiries:
+            found["expiries"] = number(0, self.expiries)
+        if self.shutdowns:
+            found["shutdowns"] = number(0, self.shutdowns)
+            found["stopping"] = set_of(broker)
+        return found
+
+    def without(self, s: Any, b: Any, leader: Any) -> dict[int, Change]:
+        """handleBrokerFenced, handleBrokerInControlledShutdown: partitions when a broker is active no more.
+
+        It leaves every ISR, and leads nothing. With eligible leader replicas it is one of them if the ISR is small now.
+        """
+        found, active = {}, s.live - {b}
+        for p in self.all_partitions:
+            isr = s.state[p].isr - {b}
+            if not self.elr:
+                isr = when(isr.is_empty, s.state[p].isr, isr)
+            elr = self.next_elr(s, p, isr)
+            s.require(self.is_elected(s, p, leader, isr, elr, active))
+            found[p] = self.build(s, p, isr, elr, leader)
+            self.require_room(s, p, found[p])
+        return found
+
+    def require_room(self, s: Any, p: int, change: Change) -> None:
+        """A change must be within the bounds of the search."""
+        state, moved = s.state[p], s.state[p].leader != change.registration["leader"]
+        s.require(when(moved, state.epoch < self.max_leader_epoch, True))
+        s.require(when(change.changed, state.version < self.max_version, True))
+
+    # --- fencing ----------------------------------------------------------------------------------------------------
+
+    @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True)
+    def fence_broker(self, s: Any, b: Any, leader: Any) -> None:
+        """handleBrokerFenced: the session of a broker that is up has ended, and the controller fences it."""
+        if not self.expiries:
+            return
+        s.require(s.expiries < self.expiries, s.live.has(b), self.is_up(s, b))
+        s.expiries += 1
+        self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
+
+    def told_fence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"the session of {b} ends, and the controller fences it: {self.change_in_words(old, new, 0)}"
+
+    @action(b=broker, leader=somebody_or_nobody, actor="controller")
+    def fence_stopped_broker(self, s: Any, b: Any, leader: Any) -> None:
+        """handleBrokerFenced: the session of a broker that has stopped ends."""
+        if not self.restarts:
+            return
+        s.require(s.live.has(b), ~s.up.has(b))
+        self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
+
+    def told_fence_stopped_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"the session of {b}, which has stopped, ends: {self.change_in_words(old, new, 0)}"
+
+    @action(b=broker, leader=somebody_or_nobody, actor="controller")
+    def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
+        """handleBrokerUnfenced: a fenced broker is heard of again, and may lead what has no leader."""
+        s.require(~s.live.has(b), self.is_up(s, b))
+        if self.shutdowns:
+            s.require(~s.stopping.has(b))
+        active, changes = s.live | {b}, {}
+        for p in self.all_partitions:
+            state, elr = s.state[p], self.elr_of(s, p)
+            s.require(self.is_elected(s, p, leader, state.isr, elr, active))
+            changes[p] = self.build(s, p, state.isr, elr, leader)
+            self.require_room(s, p, changes[p])
+        self.commit_change(s, changes, live=active)
+
+    def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"the controller hears of {b} again and unfences it: {self.change_in_words(old, new, 0)}"
+
+    def elr_of(self, s: Any, p: int) -> Any:
+        return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
+
+    # --- controlled shutdown ----------------------------------------------------------------------------------------
+
+    @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
+    def begin_controlled_shutdown(self, s: Any, b: Any, leader: Any) -> None:
+        """processBrokerHeartbeat (wantShutDown): a broker shuts down, and the controller takes it out of every ISR."""
+        if not self.shutdowns:
+            return
+        s.require(s.shutdowns < self.shutdowns, s.live.has(b), self.is_up(s, b))
+        s.shutdowns += 1
+        s.stopping = s.stopping | {b}
+        self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
+
+    def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"{b} tells the controller that it shuts down: {self.change_in_words(old, new, 0)}"

@@ -1,0 +1,186 @@
+"""The metadata log, and how far each broker has read it: MetadataLoader, MetadataImage, KRaftMetadataCache.
+
+What the controller commits is a batch at the end of the log. A batch stands for the *image* that there is after it:
+the partition's registration, which brokers are active, their broker epochs. Each broker has the image of a position of
+its own, and knows nothing else. It may go on by one batch or by several at once, as the loader does when more than one
+was committed since it last looked, or when it loads a snapshot: only the last image counts then.
+
+A *version* is a partition epoch. What all brokers have passed is forgotten.
+
+Left out: batches cut in two, a failover of the controller (it answers after the batch is committed, and the next one
+has the same log), the window within one publication in which the cache is new and the partition is not yet.
+
+Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_partition
+from isrcheck.model.language import broker, minimum, number, optional, per, record, sequence, set_of, setting, when
+
+
+class MetadataLog(UnifiedLog):
+    """What the controller has decided, and what of it each broker has heard."""
+
+    abstract = True
+
+    max_version = setting(
+        4,
+        at_least=1,
+        at_most=15,
+        meaning="greatest partition epoch; they count from 0",
+        bound=lambda m, s: m.greatest_version_is_reached(s),
+    )
+    metadata_lag = setting(
+        2,
+        at_least=1,
+        at_most=6,
+        meaning="batches of metadata that the slowest broker may lack",
+        bound=lambda m, s: s.metadata.is_full,
+    )
+    isr_at_start = setting(
+        0, at_least=0, at_most=5, meaning="members of the ISR at the start, broker 0 first, who leads; 0 for all"
+    )
+    crashes = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="crashes that lose only what is volatile; a broker that starts again stands for a clean shutdown then",
+        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
+    )
+    lossy_crashes = setting(
+        0,
+        at_least=0,
+        at_most=3,
+        meaning="crashes that lose also an unflushed end of the log",
+        bound=lambda m, s: s.lossy_crashes == m.lossy_crashes if m.lossy_crashes else False,
+    )
+    shutdowns = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="controlled shutdowns",
+        bound=lambda m, s: s.shutdowns == m.shutdowns if m.shutdowns else False,
+    )
+
+    def holds(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "state": per(any_partition(self), self.any_registration()),
+            "live": set_of(broker),
+            "metadata": sequence(self.any_image(), self.metadata_lag + 1),
+            "applied": per(broker, number(0, self.metadata_lag)),
+        }
+        if self.restarts:
+            found["up"] = set_of(broker)
+            found["broker_epoch"] = self.any_broker_epochs()
+        return found
+
+    def begins(self, s: Any) -> None:
+        first = self.first_registration()
+        for p in self.all_partitions:
+            s.state[p] = first
+        s.live = set(self.brokers)
+        image: dict[str, Any] = {"partition": [first for _ in self.all_partitions], "live": set(self.brokers)}
+        if self.restarts:
+            s.up = set(self.brokers)
+            image["broker_epoch"] = [0 for _ in self.brokers]
+        s.metadata = [image]
+
+    # --- domains ----------------------------------------------------------------------------------------------------
+
+    @property
+    def restarts(self) -> int:
+        """How often a broker may start anew, at most."""
+        return int(self.crashes + self.lossy_crashes + self.shutdowns)
+
+    def any_registration(self) -> Any:
+        """PartitionRegistration: leader, ISR, leader epoch and partition epoch."""
+        return record(leader=optional(broker), isr=set_of(broker), epoch=self.any_epoch(), version=self.any_version())
+
+    def any_version(self) -> Any:
+        return number(0, self.max_version)
+
+    def any_broker_epochs(self) -> Any:
+        return per(broker, number(0, self.restarts))
+
+    def any_image(self) -> Any:
+        fields: dict[str, Any] = {
+            "partition": per(any_partition(self), self.any_registration()),
+            "live": set_of(broker),
+        }
+        if self.restarts:
+            fields["broker_epoch"] = self.any_broker_epochs()
+        return record(**fields)
+
+    def first_isr(self) -> set[Any]:
+        return set(self.brokers[: self.isr_at_start or len(self.brokers)])
+
+    def first_registration(self) -> dict[str, Any]:
+        return {"leader": self.brokers[0], "isr": self.first_isr(), "epoch": 0, "version": 0}
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def greatest_version_is_reached(self, s: Any) -> Any:
+        found: Any = False
+        for p in self.all_partitions:
+            found = (s.state[p].version == self.max_version) | found
+        return found
+
+    def is_up(self, s: Any, b: Any) -> Any:
+        return s.up.has(b) if self.restarts else True
+
+    def image_of(self, s: Any, b: Any) -> Any:
+        """The image that a broker has."""
+        return s.metadata.at(s.applied[b])
+
+    # --- commit and read --------------------------------------------------------------------------------------------
+
+    def commit_batch(
+        self,
+        s: Any,
+        registrations: dict[int, dict[str, Any]],
+        live: Any = None,
+        started: Any = None,
+        where: Any = True,
+    ) -> None:
+        """The controller commits a batch, where a condition holds: registrations by partition, who is active then.
+
+        `started` is a broker that registers with it: it is up from now on, has a broker epoch greater by one, and the
+        image that comes of the batch.
+        """
+        log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
+        partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]
+        image: dict[str, Any] = {"partition": partitions, "live": s.live if live is None else live}
+        up, applied = (s.up if self.restarts else None), {b: s.applied[b] for b in self.brokers}
+        if self.restarts:
+            epochs = {b: s.broker_epoch[b] + (1 if b == started else 0) for b in self.brokers}
+            image["broker_epoch"] = list(epochs.values())
+        s.require(when(where, ~log.is_full, True))
+        if started is not None:
+            s.broker_epoch[started] += 1
+            up, applied[started] = up | {started}, log.length
+        for p, new in changed.items():
+            for name, value in new.items():
+                setattr(s.state[p], name, when(where, value, getattr(s.state[p], name)))
+        if live is not None:
+            s.live = when(where, live, s.live)
+        self.keep_what_is_needed(s, when(where, log.appended(image), log), applied, up)
+
+    def _registration(self, s: Any, p: int) -> dict[str, Any]:
+        return {name: getattr(s.state[p], name) for name in ("leader", "isr", "epoch", "version")}
+
+    def keep_what_is_needed(self, s: Any, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
+        """Forgets what every broker that is up has passed; what it does not know does not matter of one that is down."""
+        least = log.length - 1
+        for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
+            least = minimum(least, position)
+        kept = log
+        for i in range(self.metadata_lag):
+            kept = when(least > i, kept.without_first(), kept)
+        s.metadata = kept
+        for b, position in applied.items():
+            s.applied[b] = when(up.has(b), position - least, 0) if self.restarts else position - least
+        if self.restarts:
+            s.up = up

@@ -1,0 +1,360 @@
+"""Partition: what a broker does as leader or follower of a partition.
+
+A leader has the ISR that it knows to be committed, and while it has asked for another one that is *pending* it reckons
+with the largest that there may be. What it does at a step (a fetch, a write, a record of metadata, an answer) raises its
+high watermark at once where it can, and asks the controller for a larger ISR as it handles a fetch.
+
+Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
+
+Left out: log directories, future replicas, log start offsets, the recovery state of a leader that was elected uncleanly
+(a leader always asks for RECOVERED, and nothing is done to recover).
+
+Source: Partition.scala of Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
+from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
+from isrcheck.model.designs.kraft.replica import UNKNOWN, Followers, Replica
+from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
+from isrcheck.model.language import (
+    action,
+    becomes,
+    broker,
+    enum,
+    listed,
+    minimum,
+    number,
+    optional,
+    per,
+    record,
+    set_of,
+    setting,
+    when,
+)
+
+
+class Leading(NamedTuple):
+    """A leader's side of a partition, as the values that a step leaves, and the image of metadata that it has then."""
+
+    image: Any
+    log: Any
+    epoch: Any
+    version: Any
+    epoch_start: Any
+    isr: Any
+    pending: Any
+    high_watermark: Any
+    followers: Followers
+
+
+class Partition(Replica, ProducePurgatory, AlterPartitionManager):
+    """Leaders and followers."""
+
+    abstract = True
+
+    equal_version = setting(
+        "overrides",
+        choices=("overrides", "keeps-pending"),
+        meaning="what a record of metadata does to a leader that knows its version already, from the controller's "
+        "answer: it makes the ISR of the record the committed one, and nothing is pending; or what is pending stays",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        replica = record(
+            role=enum("none", "follower", "leader"),
+            leader=optional(broker),
+            epoch=number(-1, self.max_leader_epoch),
+            version=self.any_version(),
+            isr=set_of(broker),
+            pending=set_of(broker),
+            high_watermark=any_end(self),
+            epoch_start=any_end(self),
+        )
+        return {"replica": per(any_partition(self), per(broker, replica))}
+
+    def begins(self, s: Any) -> None:
+        leader, isr = self.brokers[0], self.first_isr()
+        for p in self.all_partitions:
+            for b in self.brokers:
+                replica = s.replica[p][b]
+                replica.role = "leader" if b == leader else "follower"
+                replica.leader = leader
+                replica.epoch = 0
+                if b == leader:
+                    replica.isr = isr
+            s.epoch_cache[p][leader] = [{"epoch": 0, "start": 0}]
+            s.caught_up[p][leader] = isr - {leader}
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def leads(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker believes that it leads; a zombie does."""
+        return (s.replica[p][b].role == "leader") & self.is_up(s, b)
+
+    def follows(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        replica = s.replica[p][follower]
+        return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
+
+    def leading(self, s: Any, p: int, b: Any) -> Leading:
+        """What a leader has before a step."""
+        replica = s.replica[p][b]
+        return Leading(
+            image=self.image_of(s, b),
+            log=s.log[p][b],
+            epoch=replica.epoch,
+            version=replica.version,
+            epoch_start=replica.epoch_start,
+            isr=replica.isr,
+            pending=replica.pending,
+            high_watermark=replica.high_watermark,
+            followers=self.followers_of(s, p, b),
+        )
+
+    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+        return self.maximal_isr(self.leading(s, p, leader))
+
+    # --- the high watermark -----------------------------------------------------------------------------------------
+
+    def maximal_isr(self, x: Leading) -> Any:
+        """maximalIsr: with what is pending, the largest ISR that the controller may have.
+
+        The request may have been granted already, and any member of the controller's ISR may lead next (KIP-497).
+        """
+        return x.isr | x.pending
+
+    def is_awaited(self, x: Leading, f: Any) -> Any:
+        """Whether a leader's high watermark waits for a follower.
+
+        Members of the maximal ISR, and whoever is caught up and may join it: it would have to go back for these
+        (KAFKA-15021).
+        """
+        near = self.is_caught_up(x.followers, f, x.log.length) & self.is_isr_eligible(x.image, x.followers, f)
+        return self.maximal_isr(x).has(f) | near
+
+    def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
+        """maybeIncrementLeaderHW, where a condition holds: to the least log end of all that are awaited; never back.
+
+        With fewer members in the ISR than min.insync.replicas it stays, so that whoever left since has all that is
+        committed and may lead (KAFKA-15583).
+        """
+        end = x.log.length
+        for f in self.brokers:
+            if f != b:
+                end = when(self.is_awaited(x, f), minimum(end, x.followers.ends[f]), end)
+        rises = (x.isr.size >= self.effective_min_isr) & (end > x.high_watermark) & where
+        return x._replace(high_watermark=when(rises, end, x.high_watermark))
+
+    def store(
+        self, s: Any, p: int, b: Any, x: Leading, where: Any = True, written: tuple[Any, Any] | None = None
+    ) -> None:
+        """Writes what a step leaves of a leader, where a condition holds, and tells the producers that waited for it.
+
+        The log is written by the step itself; `written` is the record that it appended and where that ends.
+        """
+        old = s.replica[p][b]
+        before = self.followers_of(s, p, b)
+        self.note_committed(s, p, b, x.epoch, x.log, old.high_watermark, when(where, x.high_watermark, 0))
+        self.complete_delayed(s, b, when(where, x.high_watermark, 0), self.maximal_isr(x), written)
+        for name in ("version", "epoch_start", "isr", "pending", "high_watermark", "epoch"):
+            setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
+        self.store_followers(
+            s,
+            p,
+            b,
+            Followers(
+                {f: when(where, x.followers.ends[f], before.ends[f]) for f in self.brokers},
+                {f: when(where, x.followers.broker_epochs[f], before.broker_epochs[f]) for f in self.brokers},
+                when(where, x.followers.caught_up, before.caught_up),
+            ),
+        )
+
+    # --- who joins the ISR ------------------------------------------------------------------------------------------
+
+    def is_in_sync(self, x: Leading, end: Any) -> Any:
+        """isFollowerInSync: at the high watermark, and at the start of the leader's epoch.
+
+        At the high watermark alone it might lack what an earlier leader committed, for a new leader's high watermark
+        lags behind (KAFKA-7128).
+        """
+        return (end >= x.high_watermark) & (end >= x.epoch_start)
+
+    def may_expand(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
+        """canAddReplicaToIsr: nothing is pending, it is not a member, it may be one, and it is in sync."""
+        free = x.pending.is_empty & ~x.isr.has(f) & self.may_submit(s, p, b)
+        return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
+
+    def expanded(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
+        """maybeExpandIsr: has a follower added that has just fetched, if it may be."""
+        grows = where & self.may_expand(s, p, b, x, f, end)
+        self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
+        return x._replace(pending=when(grows, x.isr | {f}, x.pending))
+
+    def request(self, s: Any, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
+        """What AlterPartition says: epoch and version of the leader, the ISR, the broker epochs in which they fetched."""
+        found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
+        if self.restarts:
+            # A member that has not fetched since is named without one, which is not compared.
+            known = {**x.followers.broker_epochs, b: s.broker_epoch[b]}
+            found["broker_epoch"] = [when(isr.has(f), known[f], UNKNOWN) for f in self.brokers]
+        return found
+
+    # --- who leaves the ISR -----------------------------------------------------------------------------------------
+
+    def out_of_sync(self, x: Leading, b: Any) -> Any:
+        """getOutOfSyncReplicas: members that are not caught up any more."""
+        found = x.isr - x.isr
+        for f in self.brokers:
+            if f != b:
+                lags = x.isr.has(f) & ~self.is_caught_up(x.followers, f, x.log.length)
+                found = when(lags, found | {f}, found)
+        return found
+
+    @action(p=any_partition, b=broker, actor="b")
+    def shrink_isr(self, s: Any, p: int, b: Any) -> None:
+        """maybeShrinkIsr: a leader asks for an ISR without the members that are not caught up any more."""
+        x = self.leading(s, p, b)
+        lagging = self.out_of_sync(x, b)
+        s.require(self.leads(s, p, b), ~lagging.is_empty, x.pending.is_empty, self.may_submit(s, p, b))
+        self.submit(s, p, b, self.request(s, b, x, x.isr - lagging), True)
+        s.replica[p][b].pending = x.isr - lagging
+
+    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
+        replica = new.replica[p][b]
+        lagging = listed(f for f in self.brokers if f in replica.isr and f not in replica.pending)
+        return f"{b} has seen {lagging} lag too long, and asks for ISR {replica.pending} at version {replica.version}"
+
+    @action(p=any_partition, b=broker, follower=broker, actor="b")
+    def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
+        """A follower has not been at the leader's log end for longer than replica.lag.time.max.ms."""
+        if b == follower:
+            return
+        s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
+        s.caught_up[p][b] = s.caught_up[p][b] - {follower}
+
+    def told_lag_time_passes(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        return f"for longer than replica.lag.time.max.ms {b} has not seen {follower} at its log end"
+
+    # --- a record of metadata ---------------------------------------------------------------------------------------
+
+    def make_leader(self, s: Any, p: int, b: Any, image: Any) -> None:
+        """makeLeader: a broker leads as the registration in an image says.
+
+        A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
+        versions as well (KAFKA-13790). What a new epoch changes is left alone where the epoch is its own already.
+        """
+        old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
+        obeys = said.version >= old.version
+        new_leader, new_epoch = old.role != "leader", said.epoch > old.epoch
+        pending: Any = x.pending - x.pending
+        if self.equal_version == "keeps-pending":
+            same = ~new_leader & (said.epoch == old.epoch) & (said.version == old.version)
+            pending = when(same, x.pending, pending)
+        skipped = said.epoch > old.epoch + 1
+        reset = self.reset_replica_state(x.followers, said.isr - {b}, new_leader, skipped)
+        x = x._replace(
+            image=image,
+            epoch=when(new_epoch, said.epoch, x.epoch),
+            version=said.version,
+            epoch_start=when(new_epoch, x.log.length, x.epoch_start),
+            isr=said.isr,
+            pending=pending,
+            followers=Followers(
+                {f: when(new_epoch, reset.ends[f], x.followers.ends[f]) for f in self.brokers},
+                {f: when(new_epoch, reset.broker_epochs[f], x.followers.broker_epochs[f]) for f in self.brokers},
+                when(new_epoch, reset.caught_up, x.followers.caught_up),
+            ),
+        )
+        self.assign_epoch(s, p, b, said.epoch, obeys & new_epoch)
+        old.role = when(obeys, "leader", old.role)
+        old.leader = when(obeys, b, old.leader)
+        self.store(s, p, b, self.raised(b, x), obeys)
+
+    def make_follower(self, s: Any, p: int, b: Any, image: Any) -> None:
+        """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are."""
+        old, said = s.replica[p][b], image.partition[p]
+        old.role = "follower"
+        old.leader = said.leader
+        old.epoch = said.epoch
+        old.version = 0
+        old.epoch_start = 0
+        old.isr = set()
+        old.pending = set()
+        self.forget_followers(s, p, b)
+        self.fail_delayed(s, b)
+
+    # --- a write ----------------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    def append_records_to_leader(self, s: Any, p: int, b: Any) -> None:
+        """appendRecordsToLeader: a producer with acks=all writes a record to a broker that believes it leads."""
+        x = self.leading(s, p, b)
+        s.require(self.leads(s, p, b), x.isr.size >= self.effective_min_isr)
+        s.require(s.next_record_id < self.max_records, ~s.log[p][b].is_full)
+        i, end = s.next_record_id, x.log.length + 1
+        x = x._replace(log=self.append_at(s, p, b, {"id": i, "epoch": x.epoch}))
+        s.next_record_id += 1
+        self.store(s, p, b, self.raised(b, x), written=(i, end))
+
+    def told_append_records_to_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+        at, written = len(old.log[p][b]), new.log[p][b][-1]
+        where = f"offset {at}, epoch {written.epoch}"
+        return f"a producer with acks=all writes record {written.id} to {self.who_leads(old, p, b)}: {where}" + (
+            self.commit_in_words(old, new, p, b)
+        )
+
+    # --- the answer of the controller -------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b")
+    def complete_isr_change(self, s: Any, p: int, b: Any) -> None:
+        """completeIsrChange: the controller's answer reaches a leader, which heeds it if what it asked for is pending.
+
+        On success it has that ISR, at the version that it is told; if its request was refused for a member, it goes
+        back to what it knows to be committed. Otherwise it waits for a record of metadata. A success of another epoch
+        or of an earlier version than its own is ignored.
+        """
+        request, x = s.alteration[p][b], self.leading(s, p, b)
+        s.require(request.stage != "none", request.stage != "asked")
+        same = (x.pending == request.isr) & (x.epoch == request.epoch) & (x.version == request.version)
+        expected = self.leads(s, p, b) & same
+        granted = expected & (request.stage == "success") & (request.said_version >= x.version)
+        refused = expected & (request.stage == "ineligible-replica")
+        after = x._replace(
+            isr=when(granted, request.isr, x.isr),
+            version=when(granted, request.said_version, x.version),
+            pending=when(granted | refused, x.pending - x.pending, x.pending),
+        )
+        self.store(s, p, b, self.raised(b, after, granted), granted | refused)
+        self.forget_alteration(s, p, b)
+
+    def told_complete_isr_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+        request, before, after = old.alteration[p][b], old.replica[p][b], new.replica[p][b]
+        answer = request.stage.upper().replace("-", "_")
+        if request.stage == "success" and after.version == request.said_version != before.version:
+            did = f"its ISR is {becomes(before.isr, after.isr)}, version {becomes(before.version, after.version)}"
+        elif request.stage == "ineligible-replica" and before.pending != after.pending:
+            did = f"it goes back to ISR {after.isr}"
+        elif before.pending:
+            did = f"it goes on waiting, pending ISR {before.pending}"
+        else:
+            did = "it ignores that, for it waits for nothing"
+        said = f"{b} is told {answer} for ISR {request.isr} at version {request.version}"
+        return f"{said}: {did}{self.commit_in_words(old, new, p, b)}"
+
+    # --- sentences --------------------------------------------------------------------------------------------------
+
+    def who_leads(self, s: Any, p: int, b: Any) -> str:
+        """A broker that leads, and if it should not, in which epoch it still does; ends in a comma then."""
+        if s.state[p].leader == b and s.state[p].epoch == s.replica[p][b].epoch:
+            return str(b)
+        return f"{b}, still leader of epoch {s.replica[p][b].epoch} in its own eyes,"
+
+    def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
+        """`; its high watermark 0 -> 1, and the producer of record 0 is told`, where something of that happens."""
+        before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
+        told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
+        words = f"; its high watermark {before} -> {after}" if after != before else ""
+        return words + (f", and the producer of record {' and '.join(told)} is told that it is safe" if told else "")

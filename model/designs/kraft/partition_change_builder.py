@@ -1,0 +1,165 @@
+"""PartitionChangeBuilder: what a change of a partition's ISR brings with it.
+
+Who leads then, which leader epoch and partition epoch, which eligible leader replicas (ELR) there are. Who is elected
+depends on the order in which the replicas are assigned; with `election = any-order` it is anybody whom some order would
+have elected.
+
+Left out: directories, metadata versions before 3.6, the recovery state.
+
+Source: PartitionChangeBuilder.java of Kafka 4.2; KIP-966.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
+from isrcheck.model.designs.kraft.unified_log import any_partition
+from isrcheck.model.language import broker, none, optional, per, set_of, setting, when
+
+
+class Change(NamedTuple):
+    """A partition after a change, and whether anything did change."""
+
+    registration: dict[str, Any]
+    elr: Any
+    last_leader: Any
+    changed: Any
+
+
+class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
+    """Elections, eligible leader replicas, the last known leader."""
+
+    abstract = True
+
+    election = setting(
+        "any-order",
+        choices=("any-order", "in-order"),
+        meaning="who of several is elected: any, as some order of the replicas would have it, or the first by number",
+    )
+    unclean = setting(False, meaning="unclean.leader.election.enable: without anybody else any live replica may lead")
+    elr = setting(True, meaning="the controller keeps eligible leader replicas, and the ISR may become empty (KIP-966)")
+    last_known_leader = setting(
+        "must-live",
+        choices=("must-live", "may-be-dead", "never"),
+        meaning="elr: with ISR and ELR empty the last known leader is elected if it is active; even if it is not, as "
+        "before KAFKA-19522; or never",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.elr:
+            found["elr"] = per(any_partition(self), set_of(broker))
+        if self.keeps_last_leader:
+            found["last_leader"] = per(any_partition(self), optional(broker))
+        return found
+
+    @property
+    def keeps_last_leader(self) -> bool:
+        return bool(self.elr and self.last_known_leader != "never")
+
+    # --- who may lead -----------------------------------------------------------------------------------------------
+
+    def is_valid(self, s: Any, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
+        """isValidNewLeader: active, and a member of the ISR or, if that is empty, of the ELR."""
+        member = isr.has(x)
+        return active.has(x) & (member | (isr.is_empty & elr.has(x)) if self.elr else member)
+
+    def is_last_known(self, s: Any, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
+        """canElectLastKnownLeader: nobody else is left, and it led last."""
+        if not self.keeps_last_leader:
+            return False
+        found = isr.is_empty & elr.is_empty & (s.last_leader[p] == x)
+        return found & active.has(x) if self.last_known_leader == "must-live" else found
+
+    def is_elected(self, s: Any, p: int, leader: Any, isr: Any, elr: Any, active: Any) -> Any:
+        """electAnyLeader: whether a broker, or nobody, leads after a change.
+
+        Whoever leads goes on if it may; then any who may; then the last known leader; then, if elections may be
+        unclean, any that is active; else nobody.
+        """
+
+        def first(able: dict[Any, Any]) -> Any:
+            """Whether the one asked about is able, and the first of these where order counts."""
+            found = able[leader]
+            if self.election == "in-order":
+                for x in self.brokers[: self.brokers.index(leader)]:
+                    found = found & ~able[x]
+            return found
+
+        valid = {x: self.is_valid(s, p, x, isr, elr, active) for x in self.brokers}
+        last = {x: self.is_last_known(s, p, x, isr, elr, active) for x in self.brokers}
+        present = {x: (s.state[p].leader == x) & valid[x] for x in self.brokers}
+        stages = [present, valid, last]
+        if self.unclean:
+            stages.append({x: active.has(x) for x in self.brokers})
+        answer: Any = leader is none
+        for i, able in reversed(list(enumerate(stages))):
+            anybody: Any = False
+            for x in self.brokers:
+                anybody = anybody | able[x]
+            chosen = False if leader is none else able[leader] if i in (0, 2) else first(able)
+            answer = when(anybody, chosen, answer)
+        return answer
+
+    # --- what is written --------------------------------------------------------------------------------------------
+
+    def next_elr(self, s: Any, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
+        """The ELR of an ISR: all that left an ISR since it was as large as min.insync.replicas asks for.
+
+        The high watermark waits for as many members (KAFKA-15583), so these have all that is committed.
+        """
+        if not self.elr:
+            return isr - isr
+        grown = (s.elr[p] | s.state[p].isr) - isr
+        if stopped_uncleanly is not None:
+            grown = grown - stopped_uncleanly
+        return when(isr.size >= self.effective_min_isr, grown - grown, grown)
+
+    def build(self, s: Any, p: int, isr: Any, elr: Any, leader: Any) -> Change:
+        """build: a partition with an ISR, an ELR and a leader that was elected for them.
+
+        One that leads from the ELR, or uncleanly, is the ISR from then on. Without ELR the last members of an ISR stay
+        in it (KAFKA-708). The leader epoch goes up with every election of another leader, the partition epoch with
+        every change.
+        """
+        state = s.state[p]
+        if not self.elr:
+            isr = when(isr.is_empty, state.isr, isr)
+        alone = isr - isr if leader is none else (isr - isr) | {leader}
+        outside = False if leader is none else ~isr.has(leader)
+        isr = when(outside, alone, isr)
+        elr = when(outside, elr - alone, elr)
+        moved = state.leader != leader
+        last: Any = s.last_leader[p] if self.keeps_last_leader else none
+        if self.keeps_last_leader:
+            last = when(last.is_none, state.leader, last) if leader is none else none
+        changed = moved | (isr != state.isr)
+        if self.elr:
+            changed = changed | (elr != s.elr[p])
+        registration = {
+            "leader": leader,
+            "isr": isr,
+            "epoch": when(moved, state.epoch + (0 if leader is none else 1), state.epoch),
+            "version": when(changed, state.version + 1, state.version),
+        }
+        return Change(registration, elr, last, changed)
+
+    def rebuilt(self, s: Any, p: int, isr: Any, elr: Any) -> Change:
+        """A change of ISR and ELR by which nobody is elected: who leads goes on, or nobody leads."""
+        state = s.state[p]
+        changed = isr != state.isr
+        if self.elr:
+            changed = changed | (elr != s.elr[p])
+        registration = {"isr": isr, "version": when(changed, state.version + 1, state.version)}
+        last = s.last_leader[p] if self.keeps_last_leader else none
+        return Change(registration, elr, last, changed)
+
+    def has_room(self, s: Any) -> Any:
+        """Whether the bounds of the search leave room for another epoch and another version."""
+        found: Any = ~s.metadata.is_full
+        for p in self.all_partitions:
+            state = s.state[p]
+            found = found & (state.epoch < self.max_leader_epoch) & (state.version < self.max_version)
+        return found

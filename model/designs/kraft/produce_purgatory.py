@@ -1,0 +1,114 @@
+"""DelayedProduce: producers that wait for the high watermark, and what clients saw.
+
+A producer with acks=all is told of success when the high watermark of the broker to which it wrote reaches the end of
+its record; checkEnoughReplicasReachOffset asks for no leader epoch. It is told NOT_LEADER_OR_FOLLOWER when that broker
+becomes a follower, and nothing when it stops. *Ghosts* record what was told and committed; they restrict no step.
+
+Left out: acks=0 and 1, answers that get lost, retries, transactions; a delayed request that times out.
+
+Source: DelayedProduce.scala, Partition.checkEnoughReplicasReachOffset of Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_end, any_partition
+from isrcheck.model.language import (
+    broker,
+    flag,
+    goal,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    setting,
+    some,
+    when,
+)
+
+
+class ProducePurgatory(UnifiedLog):
+    """Who waits where, what was told, what was committed."""
+
+    abstract = True
+
+    min_isr = setting(
+        1,
+        at_least=1,
+        at_most=5,
+        meaning="min.insync.replicas: an ISR that is smaller takes no writes and raises no high watermark",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        records = sequence(self.any_record(), self.log_size)
+        by = per(self.any_epoch(), optional(broker))
+        committed = record(records=records, rewritten=flag, by=by, by_two=flag)
+        ids = number(0, self.max_records - 1)
+        return {
+            "waiting": per(ids, record(at=optional(broker), end=any_end(self))),
+            "acknowledged": per(ids, flag),
+            "committed": per(any_partition(self), committed),
+        }
+
+    @property
+    def effective_min_isr(self) -> int:
+        """effectiveMinIsr: no more than there are replicas."""
+        return int(min(self.min_isr, len(self.brokers)))
+
+    # --- who waits --------------------------------------------------------------------------------------------------
+
+    def complete_delayed(
+        self, s: Any, b: Any, high_watermark: Any, quorum: Any, written: tuple[Any, Any] | None = None
+    ) -> None:
+        """Tells whoever waits at a leader for no more than its high watermark; `written` is a record just appended.
+
+        With fewer members of the ISR that it reckons with than min.insync.replicas a leader tells an error.
+        """
+        enough = quorum.size >= self.effective_min_isr
+        for i in range(self.max_records):
+            at, end = s.waiting[i].at, s.waiting[i].end
+            here: Any = at == b
+            if written is not None:
+                new = written[0] == i
+                at, end, here = when(new, b, at), when(new, written[1], end), new | here
+            done = here & (end <= high_watermark)
+            s.acknowledged[i] = s.acknowledged[i] | (done & enough)
+            s.waiting[i].at = when(done, none, at)
+            s.waiting[i].end = when(done, 0, end)
+
+    def fail_delayed(self, s: Any, b: Any, where: Any = True) -> None:
+        """Whoever waits at a broker is told an error, or nothing at all."""
+        for i in range(self.max_records):
+            gone = (s.waiting[i].at == b) & where
+            s.waiting[i].at = when(gone, none, s.waiting[i].at)
+            s.waiting[i].end = when(gone, 0, s.waiting[i].end)
+
+    # --- what is committed ------------------------------------------------------------------------------------------
+
+    def note_committed(self, s: Any, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
+        """Writes down that a leader's high watermark goes from one offset to another: consumers may read that."""
+        committed = s.committed[p]
+        records, rewritten = committed.records, committed.rewritten
+        for o in range(self.log_size):
+            passed = (start <= o) & (end > o)
+            known = committed.records.length > o
+            rewritten = rewritten | (passed & known & (committed.records.at(o) != log.at(o)))
+            records = when(passed & (records.length == o), records.appended(log.at(o)), records)
+        before = committed.by[epoch]
+        s.committed[p].by_two = committed.by_two | (~before.is_none & (before != b) & (end > start))
+        s.committed[p].by[epoch] = when(before.is_none & (end > start), b, before)
+        s.committed[p].records = records
+        s.committed[p].rewritten = rewritten
+
+    @goal
+    def record_is_committed(self, s: Any) -> Any:
+        """A record is committed."""
+        return some(s.committed[p].records.length > 0 for p in self.all_partitions)
+
+    @goal
+    def producer_is_told(self, s: Any) -> Any:
+        """A producer with acks=all is told that its record is safe."""
+        return some(s.acknowledged[i] for i in range(self.max_records))

@@ -1,0 +1,111 @@
+"""Replica and ReplicaState: what a leader knows of each follower.
+
+That is its log end offset as of its last fetch, the broker epoch in which it fetched, and whether it was at the leader's
+log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any moment have been so
+for too long.
+
+Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
+it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.
+
+Source: Replica.java, ReplicaState.java of Kafka 4.2; KIP-903.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.unified_log import any_partition
+from isrcheck.model.language import broker, number, per, set_of, setting, when
+
+UNKNOWN = -1
+"""A log end offset, or a broker epoch, of which the leader has not heard since it became leader."""
+
+
+class Followers(NamedTuple):
+    """What a leader knows of its followers, by broker."""
+
+    ends: dict[Any, Any]
+    broker_epochs: dict[Any, Any]
+    caught_up: Any
+
+
+class Replica(MetadataLog):
+    """Followers in the eyes of a leader."""
+
+    abstract = True
+
+    follower_state = setting(
+        "kept",
+        choices=("kept", "kept-unless-skipped", "forgotten"),
+        meaning="what a leader that leads on in a new epoch knows of its followers: all that it knew; nothing, if it has "
+        "skipped an epoch, in which another broker led; or nothing",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "known_end": per(any_partition(self), per(broker, per(broker, number(UNKNOWN, self.log_size)))),
+            "caught_up": per(any_partition(self), per(broker, set_of(broker))),
+        }
+        if self.restarts:
+            known = number(UNKNOWN, self.restarts)
+            found["known_broker_epoch"] = per(any_partition(self), per(broker, per(broker, known)))
+        return found
+
+    # --- as values --------------------------------------------------------------------------------------------------
+
+    def followers_of(self, s: Any, p: int, b: Any) -> Followers:
+        known = {f: s.known_broker_epoch[p][b][f] if self.restarts else 0 for f in self.brokers}
+        return Followers({f: s.known_end[p][b][f] for f in self.brokers}, known, s.caught_up[p][b])
+
+    def store_followers(self, s: Any, p: int, b: Any, followers: Followers) -> None:
+        s.known_end[p][b] = list(followers.ends.values())
+        s.caught_up[p][b] = followers.caught_up
+        if self.restarts:
+            s.known_broker_epoch[p][b] = list(followers.broker_epochs.values())
+
+    def forget_followers(self, s: Any, p: int, b: Any) -> None:
+        self.store_followers(s, p, b, self.unknown_followers(set()))
+
+    def unknown_followers(self, caught_up: Any) -> Followers:
+        ends = dict.fromkeys(self.brokers, UNKNOWN)
+        return Followers(ends, dict(ends), caught_up)
+
+    # --- rules ------------------------------------------------------------------------------------------------------
+
+    def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
+        """resetReplicaState, as a leader begins an epoch: members of the ISR count as caught up from now on.
+
+        A new leader knows nothing else. One that leads on keeps log end offsets and broker epochs. It may have missed
+        an epoch in which another broker led, for its metadata can come at once; followers may have truncated since, to
+        offsets below those that it knows.
+        """
+        forgets = new_leader
+        if self.follower_state == "forgotten":
+            forgets = True
+        elif self.follower_state == "kept-unless-skipped":
+            forgets = new_leader | skipped
+        ends = {f: when(forgets, UNKNOWN, end) for f, end in old.ends.items()}
+        known = {f: when(forgets, UNKNOWN, x) for f, x in old.broker_epochs.items()}
+        return Followers(ends, known, isr)
+
+    def note_fetch(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
+        """updateFetchStateOrThrow: a follower has fetched at an offset, in the broker epoch that it has."""
+        caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
+        epoch = s.broker_epoch[follower] if self.restarts else 0
+        return Followers({**old.ends, follower: offset}, {**old.broker_epochs, follower: epoch}, caught_up)
+
+    def is_caught_up(self, followers: Followers, follower: Any, leaders_end: Any) -> Any:
+        """isCaughtUp: at the leader's log end, or there not long ago."""
+        return (followers.ends[follower] == leaders_end) | followers.caught_up.has(follower)
+
+    def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
+        """isReplicaIsrEligible, as far as the leader's metadata goes: neither fenced nor shutting down (KIP-841).
+
+        And it has fetched in the broker epoch that the metadata has of it: what it had fetched in another life it may
+        have lost (KIP-903).
+        """
+        found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
+        if not self.restarts:
+            return found
+        return found & (followers.broker_epochs[follower] == image.broker_epoch[follower])

@@ -1,0 +1,244 @@
+"""ReplicaFetcherThread: a follower asks its leader for records, and handles the answer.
+
+A thread has one request under way. The leader reads its log for it (fetchRecords) and notes how far the follower is; the
+answer has a record, or where logs diverge, and the high watermark as it was before. The follower takes the answer if it
+still follows that leader, at that offset and in that epoch.
+
+With `fetch = one-step` asking and handling is one step: that an answer can be late does not show. A request on its way
+to the leader need not be told from one that is handled at once, for until the leader hears of a later epoch nothing of
+what the follower does meanwhile can reach it.
+
+Left out: fetches of several partitions, sessions, back-off, fetches that wait for records; that the thread truncates
+after it has let go of its lock.
+
+Source: AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.fetchRecords of Kafka 4.2; KIP-101, KIP-279,
+KIP-320, KIP-595 (truncation on fetch).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.kraft.partition import Leading, Partition
+from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
+from isrcheck.model.language import action, becomes, broker, enum, minimum, per, record, setting, when
+
+
+class ReplicaFetcher(Partition):
+    """Fetches in one step or in two."""
+
+    abstract = True
+
+    fetch = setting(
+        "two-steps",
+        choices=("two-steps", "one-step"),
+        meaning="whether time passes between a leader's reading for a fetch and the follower's handling of the answer",
+    )
+    fetch_answer = setting(
+        "checked",
+        choices=("checked", "unchecked"),
+        meaning="two-steps: a follower heeds an answer only if it has asked in the epoch in which it is (KAFKA-18991)",
+    )
+
+    def holds(self) -> dict[str, Any]:
+        if self.fetch == "one-step":
+            return {}
+        answer = record(
+            kind=enum("none", "nothing", "record", "diverging"),
+            epoch=self.any_epoch(),
+            offset=any_end(self),
+            record=self.any_record(),
+            high_watermark=any_end(self),
+            end_epoch=self.any_epoch(-1),
+            end=any_end(self),
+        )
+        return {"answer": per(any_partition(self), per(broker, per(broker, answer)))}
+
+    def no_answer(self) -> dict[str, Any]:
+        nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
+        return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
+
+    def drop_answers(self, s: Any, p: int, b: Any) -> None:
+        """What was under way to a follower, or from a leader, that stops."""
+        if self.fetch == "two-steps":
+            for other in self.brokers:
+                if other != b:
+                    s.answer[p][b][other] = self.no_answer()
+                    s.answer[p][other][b] = self.no_answer()
+
+    def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
+        """A partition is taken from its fetcher and added anew: what was asked before counts no more, if that is checked.
+
+        Otherwise the answer may come, and be taken for one to a later question.
+        """
+        if self.fetch == "two-steps" and self.fetch_answer == "checked":
+            for leader in self.brokers:
+                if leader != b:
+                    s.answer[p][b][leader] = when(where, self.no_answer(), s.answer[p][b][leader])
+
+    # --- the leader reads -------------------------------------------------------------------------------------------
+
+    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a fetch gets an answer: follower and leader agree on who leads in which epoch (KIP-320)."""
+        same = s.replica[p][leader].epoch == s.replica[p][follower].epoch
+        return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
+
+    def read_for(self, s: Any, p: int, follower: Any, leader: Any) -> dict[str, Any]:
+        """fetchRecords: what a leader reads for a follower, and what it says where their logs diverge.
+
+        They do if the epoch of the follower's last record ends elsewhere, or is unknown (KAFKA-10554).
+        """
+        log, offset = s.log[p][leader], s.log[p][follower].length
+        last = self.latest_epoch(s, p, follower)
+        epoch, end = self.end_for(s, p, leader, last)
+        diverges = (last >= 0) & ((end < offset) | (epoch < last))
+        behind = offset < log.length
+        nothing, kind = self.no_answer(), when(diverges, "diverging", when(behind, "record", "nothing"))
+        has = ~diverges & behind
+        return {
+            "kind": kind,
+            "epoch": s.replica[p][follower].epoch,
+            "offset": offset,
+            "record": when(has, log.at(offset), nothing["record"]),
+            "high_watermark": when(diverges, 0, s.replica[p][leader].high_watermark),
+            "end_epoch": when(diverges, epoch, -1),
+            "end": when(diverges & (end >= 0), end, 0),
+        }
+
+    def is_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether the leader knows nothing of the follower's last epoch, which is later than all of its own."""
+        last = self.latest_epoch(s, p, follower)
+        return (last >= 0) & (self.end_for(s, p, leader, last)[1] < 0)
+
+    def noted(self, s: Any, p: int, leader: Any, follower: Any, offset: Any, where: Any) -> Leading:
+        """updateFollowerFetchState: the leader notes a fetch, may ask for a larger ISR, may raise its high watermark."""
+        x = self.leading(s, p, leader)
+        moved = x.followers.ends[follower] != offset
+        x = x._replace(followers=self.note_fetch(s, x.followers, follower, offset, x.log.length))
+        x = self.expanded(s, p, leader, x, follower, offset, where)
+        return self.raised(leader, x, moved)
+
+    def is_news(self, s: Any, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
+        """Whether a fetch changes anything: others happen all the time, and are left out."""
+        old, before = s.replica[p][leader], self.followers_of(s, p, leader)
+        told = (read["kind"] != "nothing") | (
+            minimum(read["high_watermark"], s.log[p][follower].length) != s.replica[p][follower].high_watermark
+        )
+        learnt = (x.followers.ends[follower] != before.ends[follower]) | (x.pending != old.pending)
+        learnt = learnt | (x.followers.caught_up != before.caught_up) | (x.high_watermark != old.high_watermark)
+        if self.restarts:
+            learnt = learnt | (x.followers.broker_epochs[follower] != before.broker_epochs[follower])
+        return told | learnt
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="leader")
+    def fetch_records(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """fetchRecords: the leader handles a follower's fetch, and the answer is on its way."""
+        if follower == leader:
+            return
+        s.require(self.may_fetch(s, p, follower, leader), ~self.is_out_of_range(s, p, follower, leader))
+        read = self.read_for(s, p, follower, leader)
+        diverges = read["kind"] == "diverging"
+        x = self.noted(s, p, leader, follower, read["offset"], ~diverges)
+        s.require(diverges | self.is_news(s, p, follower, leader, read, x))
+        if self.fetch == "two-steps":
+            s.require(s.answer[p][follower][leader].kind == "none")
+            s.answer[p][follower][leader] = read
+        else:
+            self.take_answer(s, p, follower, read)
+        self.store(s, p, leader, x, ~diverges)
+
+    def told_fetch_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        offset, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
+        asks = f"{follower} asks {self.who_leads(old, p, leader)} for offset {offset}"
+        if self.fetch == "two-steps":
+            found = self.answer_in_words(new.answer[p][follower][leader])
+        else:
+            found = self.taken_in_words(old, new, p, follower)
+        heard = f"; {leader} notes its log end {known}" if old.known_end[p][leader][follower] != known else ""
+        before, after = old.replica[p][leader].pending, new.replica[p][leader].pending
+        wants = f", and asks the controller for ISR {after}" if after != before else ""
+        return f"{asks}: {found}{heard}{wants}{self.commit_in_words(old, new, p, leader)}"
+
+    # --- the follower takes the answer ------------------------------------------------------------------------------
+
+    def take_answer(self, s: Any, p: int, follower: Any, answer: Any, where: Any = True) -> None:
+        """processFetchRequest, where a condition holds: appends the record, or truncates where logs diverge.
+
+        Its high watermark becomes the leader's, which may be less than its own; where it truncates it stays as far as
+        records reach (KAFKA-14704).
+        """
+
+        def of(name: str) -> Any:
+            return answer[name] if isinstance(answer, dict) else getattr(answer, name)
+
+        own, replica = s.log[p][follower], s.replica[p][follower]
+        has, diverges = (of("kind") == "record") & where, (of("kind") == "diverging") & where
+        point = self.truncation_point(s, p, follower, of("end_epoch"), of("end"))
+        length = when(diverges, minimum(point, own.length), own.length)
+        cut, cache = own.truncated(length), s.epoch_cache[p][follower]
+        written = of("record")
+        noted = self.epoch_noted(cache, written, own.length)
+        s.log[p][follower] = when(has, own.appended(written), cut)
+        s.epoch_cache[p][follower] = when(has, noted, self.epochs_below(cache, length))
+        told = minimum(of("high_watermark"), length + when(has, 1, 0))
+        kept = minimum(replica.high_watermark, length)
+        replica.high_watermark = when(where, when(diverges, kept, told), replica.high_watermark)
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def process_fetch_request(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """processFetchRequest: the answer reaches the follower, which heeds it if it is still what it asked for."""
+        if follower == leader or self.fetch == "one-step":
+            return
+        answer = s.answer[p][follower][leader]
+        s.require(answer.kind != "none", self.is_up(s, follower))
+        follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
+        if self.fetch_answer == "checked":
+            follows = follows & (answer.epoch == s.replica[p][follower].epoch)
+        self.take_answer(s, p, follower, answer, follows)
+        s.answer[p][follower][leader] = self.no_answer()
+
+    def told_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        answer, replica = old.answer[p][follower][leader], old.replica[p][follower]
+        said = f"{follower} gets the answer of {leader} of epoch {answer.epoch}, {self.answer_in_words(answer)}"
+        if replica.leader != leader or replica.role != "follower" or answer.offset != len(old.log[p][follower]):
+            return f"{said}, which it does not wait for any more"
+        late = f" (it follows in epoch {replica.epoch} by now)" if answer.epoch != replica.epoch else ""
+        return f"{said}{late}: {self.taken_in_words(old, new, p, follower)}"
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def handle_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """fetchOffsetAndTruncate: a follower whose last epoch the leader does not know goes back to its log end."""
+        if follower == leader:
+            return
+        s.require(self.may_fetch(s, p, follower, leader), self.is_out_of_range(s, p, follower, leader))
+        if self.fetch == "two-steps":
+            s.require(s.answer[p][follower][leader].kind == "none")
+        length = minimum(s.log[p][leader].length, s.log[p][follower].length)
+        s.require(length < s.log[p][follower].length)
+        self.truncate_log(s, p, follower, length)
+        s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
+
+    def told_handle_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        asks = f"{follower} asks {self.who_leads(old, p, leader)}, who knows nothing of its last epoch"
+        return f"{asks}: OFFSET_OUT_OF_RANGE; it {self.taken_in_words(old, new, p, follower)}"
+
+    # --- sentences --------------------------------------------------------------------------------------------------
+
+    def answer_in_words(self, answer: Any) -> str:
+        if answer.kind == "diverging":
+            return f"their logs diverge, epoch {answer.end_epoch} ends at {answer.end}"
+        found = f"record {answer.record.id} of epoch {answer.record.epoch}" if answer.kind == "record" else "no record"
+        return f"{found}, high watermark {answer.high_watermark}"
+
+    def taken_in_words(self, old: Any, new: Any, p: int, follower: Any) -> str:
+        """What an answer does to a follower's log and high watermark."""
+        before, after = old.log[p][follower], new.log[p][follower]
+        passed, told = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        if len(after) > len(before):
+            did = f"appends record {after[-1].id} of epoch {after[-1].epoch}"
+        elif len(after) < len(before):
+            lost = " and ".join(f"record {x.id} of epoch {x.epoch}" for x in before[len(after) :])
+            did = f"truncates {lost}, log end {becomes(len(before), len(after))}"
+        else:
+            did = f"keeps its log, log end {len(after)}"
+        return did + (f", high watermark {passed} -> {told}" if passed != told else "")

@@ -1,0 +1,142 @@
+"""UnifiedLog and LeaderEpochFileCache: the records of a replica, and where each leader epoch starts in them.
+
+Offsets count from 0, a log end offset is an exclusive end. Records carry the leader epoch in which they were appended.
+
+Left out: batches of several records, segments, retention, the high watermark (it is the partition's here).
+
+Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs import epoch_cache
+from isrcheck.model.language import Part, broker, goal, number, per, record, sequence, setting, some, when
+
+
+def any_partition(m: Any) -> Any:
+    return number(0, m.partitions - 1)
+
+
+def any_end(m: Any) -> Any:
+    return number(0, m.log_size)
+
+
+class UnifiedLog(Part):
+    """Logs, by partition and broker."""
+
+    abstract = True
+
+    replicas = setting(3, at_least=1, at_most=5, counts=broker, meaning="brokers, each a replica of the partition")
+    log_size = setting(
+        2,
+        at_least=1,
+        at_most=6,
+        meaning="records a log can hold",
+        bound=lambda m, s: some(s.log[p][b].is_full for p in m.all_partitions for b in m.brokers),
+    )
+    max_records = setting(
+        1,
+        at_least=1,
+        at_most=6,
+        meaning="records ever written",
+        bound=lambda m, s: s.next_record_id == m.max_records,
+    )
+    max_leader_epoch = setting(
+        2,
+        at_least=0,
+        at_most=9,
+        meaning="greatest leader epoch; epochs count from 0",
+        bound=lambda m, s: some(s.state[p].epoch == m.max_leader_epoch for p in m.all_partitions),
+    )
+
+    partitions = 1
+    has_epoch_cache = True
+
+    def holds(self) -> dict[str, Any]:
+        each: dict[str, Any] = {
+            "log": sequence(self.any_record(), self.log_size),
+            "epoch_cache": epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size),
+        }
+        found: dict[str, Any] = {n: per(any_partition(self), per(broker, domain)) for n, domain in each.items()}
+        return {**found, "next_record_id": number(0, self.max_records)}
+
+    @property
+    def all_partitions(self) -> range:
+        return range(self.partitions)
+
+    def any_record(self) -> Any:
+        return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
+
+    def any_epoch(self, least: int = 0) -> Any:
+        return number(least, self.max_leader_epoch)
+
+    # --- append and truncate ----------------------------------------------------------------------------------------
+
+    def append_at(self, s: Any, p: int, b: Any, written: Any, where: Any = True) -> Any:
+        """Appends a record where a condition holds, and gives the log that comes of it."""
+        log, cache = s.log[p][b], s.epoch_cache[p][b]
+        noted = epoch_cache.assigned(cache, written["epoch"], log.length, self.max_leader_epoch)
+        longer = when(where, log.appended(written), log)
+        s.log[p][b] = longer
+        s.epoch_cache[p][b] = when(where, noted, cache)
+        return longer
+
+    def truncate_log(self, s: Any, p: int, b: Any, length: Any, where: Any = True) -> None:
+        """truncateTo: what lies at `length` or later goes, and epochs that start there."""
+        log, cache = s.log[p][b], s.epoch_cache[p][b]
+        s.log[p][b] = when(where, log.truncated(length), log)
+        s.epoch_cache[p][b] = when(where, epoch_cache.truncated(cache, length, self.max_leader_epoch), cache)
+
+    def assign_epoch(self, s: Any, p: int, b: Any, epoch: Any, where: Any) -> None:
+        """assignEpochStartOffset: a new leader's epoch starts at its log end (KAFKA-7415)."""
+        cache = s.epoch_cache[p][b]
+        noted = epoch_cache.assigned(cache, epoch, s.log[p][b].length, self.max_leader_epoch)
+        s.epoch_cache[p][b] = when(where, noted, cache)
+
+    def epoch_noted(self, cache: Any, written: Any, offset: Any) -> Any:
+        """An epoch cache after a record was appended at an offset."""
+        epoch = written["epoch"] if isinstance(written, dict) else written.epoch
+        return epoch_cache.assigned(cache, epoch, offset, self.max_leader_epoch)
+
+    def epochs_below(self, cache: Any, length: Any) -> Any:
+        """The epoch cache of a log that keeps so many records."""
+        return epoch_cache.truncated(cache, length, self.max_leader_epoch)
+
+    # --- where logs diverge -----------------------------------------------------------------------------------------
+
+    def latest_epoch(self, s: Any, p: int, b: Any) -> Any:
+        """The epoch that a fetch names as that of the last record; -1 for an empty log."""
+        return when(s.log[p][b].is_empty, -1, epoch_cache.latest_epoch(s.epoch_cache[p][b]))
+
+    def end_for(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
+        """endOffsetFor: the greatest epoch known up to the one asked for, and where the latter ends; -1 for unknown."""
+        cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
+        return epoch_cache.floor_epoch(cache, asked, top), epoch_cache.end_of_epoch(cache, asked, end, top)
+
+    def truncation_point(self, s: Any, p: int, follower: Any, epoch: Any, end: Any) -> Any:
+        """getOffsetTruncationState: what a follower keeps whose leader says that an epoch ends at an offset (KIP-279).
+
+        Where it does not know that epoch it goes back to the end of the last one that it knows before it, and finds out
+        more with its next fetch.
+        """
+        top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
+        floor = epoch_cache.floor_epoch(cache, epoch, top)
+        floor_end = epoch_cache.end_of_epoch(cache, epoch, own_end, top)
+        known = (floor >= 0) & (floor_end >= 0)
+        back = when(floor_end < own_end, floor_end, own_end)
+        shorter = when(end < back, end, back)
+        return when(known, when(floor == epoch, shorter, back), when(end < own_end, end, own_end))
+
+    # --- goals ------------------------------------------------------------------------------------------------------
+
+    @goal
+    def everything_is_replicated(self, s: Any) -> Any:
+        """Every record ever written is in every log."""
+        first = s.log[0][self.brokers[0]]
+        same = [log == first for b in self.brokers for log in [s.log[0][b]]]
+        found: Any = (s.next_record_id > 0) & (first.length == s.next_record_id)
+        for agrees in same:
+            found = found & agrees
+        return found
