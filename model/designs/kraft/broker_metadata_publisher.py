@@ -72,6 +72,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         image, changed = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader != b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
+        self.orphan_reads(s, 0, b)
         self.make_follower(s, 0, b, image)
         self.go_on(s, b, to)
 

@@ -57,14 +57,7 @@ class ClusterControl(ReplicationControl):
             elr = self.next_elr(s, p, isr)
             s.require(self.is_elected(s, p, leader, isr, elr, active))
             found[p] = self.build(s, p, isr, elr, leader)
-            self.require_room(s, p, found[p])
         return found
-
-    def require_room(self, s: Any, p: int, change: Change) -> None:
-        """A change must be within the bounds of the search."""
-        state, moved = s.state[p], s.state[p].leader != change.registration["leader"]
-        s.require(when(moved, state.epoch < self.max_leader_epoch, True))
-        s.require(when(change.changed, state.version < self.max_version, True))
 
     # --- fencing ----------------------------------------------------------------------------------------------------
 
@@ -102,7 +95,6 @@ class ClusterControl(ReplicationControl):
             state, elr = s.state[p], self.elr_of(s, p)
             s.require(self.is_elected(s, p, leader, state.isr, elr, active))
             changes[p] = self.build(s, p, state.isr, elr, leader)
-            self.require_room(s, p, changes[p])
         self.commit_change(s, changes, live=active)
 
     def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:

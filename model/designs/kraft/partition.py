@@ -161,16 +161,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.complete_delayed(s, b, when(where, x.high_watermark, 0), self.maximal_isr(x), written)
         for name in ("version", "epoch_start", "isr", "pending", "high_watermark", "epoch"):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
-        self.store_followers(
-            s,
-            p,
-            b,
-            Followers(
-                {f: when(where, x.followers.ends[f], before.ends[f]) for f in self.brokers},
-                {f: when(where, x.followers.broker_epochs[f], before.broker_epochs[f]) for f in self.brokers},
-                when(where, x.followers.caught_up, before.caught_up),
-            ),
-        )
+        self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
 
     # --- who joins the ISR ------------------------------------------------------------------------------------------
 
@@ -262,11 +253,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             epoch_start=when(new_epoch, x.log.length, x.epoch_start),
             isr=said.isr,
             pending=pending,
-            followers=Followers(
-                {f: when(new_epoch, reset.ends[f], x.followers.ends[f]) for f in self.brokers},
-                {f: when(new_epoch, reset.broker_epochs[f], x.followers.broker_epochs[f]) for f in self.brokers},
-                when(new_epoch, reset.caught_up, x.followers.caught_up),
-            ),
+            followers=self.chosen_followers(new_epoch, reset, x.followers),
         )
         self.assign_epoch(s, p, b, said.epoch, obeys & new_epoch)
         old.role = when(obeys, "leader", old.role)

@@ -36,7 +36,13 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
     election = setting(
         "any-order",
         choices=("any-order", "in-order"),
-        meaning="who of several is elected: any, as some order of the replicas would have it, or the first by number",
+        meaning="who of several is elected: any, as some order of the replicas would have it, or the first in one order",
+    )
+    first_replica = setting(
+        0,
+        at_least=0,
+        at_most=4,
+        meaning="in-order: the preferred leader, before all others by number; broker 0 leads at the start",
     )
     unclean = setting(False, meaning="unclean.leader.election.enable: without anybody else any live replica may lead")
     elr = setting(True, meaning="the controller keeps eligible leader replicas, and the ISR may become empty (KIP-966)")
@@ -58,6 +64,12 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
     @property
     def keeps_last_leader(self) -> bool:
         return bool(self.elr and self.last_known_leader != "never")
+
+    @property
+    def in_order(self) -> list[Any]:
+        """The replicas in the order in which they are assigned."""
+        first = self.brokers[min(self.first_replica, len(self.brokers) - 1)]
+        return [first, *(b for b in self.brokers if b != first)]
 
     # --- who may lead -----------------------------------------------------------------------------------------------
 
@@ -84,7 +96,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
             """Whether the one asked about is able, and the first of these where order counts."""
             found = able[leader]
             if self.election == "in-order":
-                for x in self.brokers[: self.brokers.index(leader)]:
+                for x in self.in_order[: self.in_order.index(leader)]:
                     found = found & ~able[x]
             return found
 
@@ -121,8 +133,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         """build: a partition with an ISR, an ELR and a leader that was elected for them.
 
         One that leads from the ELR, or uncleanly, is the ISR from then on. Without ELR the last members of an ISR stay
-        in it (KAFKA-708). The leader epoch goes up with every election of another leader, the partition epoch with
-        every change.
+        in it (KAFKA-708). The leader epoch goes up whenever another leads or nobody, the partition epoch with every change.
         """
         state = s.state[p]
         if not self.elr:
@@ -141,7 +152,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         registration = {
             "leader": leader,
             "isr": isr,
-            "epoch": when(moved, state.epoch + (0 if leader is none else 1), state.epoch),
+            "epoch": when(moved, state.epoch + 1, state.epoch),
             "version": when(changed, state.version + 1, state.version),
         }
         return Change(registration, elr, last, changed)
@@ -152,7 +163,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         changed = isr != state.isr
         if self.elr:
             changed = changed | (elr != s.elr[p])
-        registration = {"isr": isr, "version": when(changed, state.version + 1, state.version)}
+        registration = {"isr": isr, "epoch": state.epoch, "version": when(changed, state.version + 1, state.version)}
         last = s.last_leader[p] if self.keeps_last_leader else none
         return Change(registration, elr, last, changed)
 

@@ -89,11 +89,19 @@ class Replica(MetadataLog):
         known = {f: when(forgets, UNKNOWN, x) for f, x in old.broker_epochs.items()}
         return Followers(ends, known, isr)
 
-    def note_fetch(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
+    def note_fetch_in(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
         """updateFetchStateOrThrow: a follower has fetched at an offset, in the broker epoch that it has."""
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
         epoch = s.broker_epoch[follower] if self.restarts else 0
         return Followers({**old.ends, follower: offset}, {**old.broker_epochs, follower: epoch}, caught_up)
+
+    def chosen_followers(self, where: Any, yes: Followers, no: Followers) -> Followers:
+        """One of two, as a condition says."""
+        return Followers(
+            {f: when(where, yes.ends[f], no.ends[f]) for f in self.brokers},
+            {f: when(where, yes.broker_epochs[f], no.broker_epochs[f]) for f in self.brokers},
+            when(where, yes.caught_up, no.caught_up),
+        )
 
     def is_caught_up(self, followers: Followers, follower: Any, leaders_end: Any) -> Any:
         """isCaughtUp: at the leader's log end, or there not long ago."""

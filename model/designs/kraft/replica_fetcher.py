@@ -40,6 +40,23 @@ class ReplicaFetcher(Partition):
         meaning="two-steps: a follower heeds an answer only if it has asked in the epoch in which it is (KAFKA-18991)",
     )
 
+    note_fetch = setting(
+        "at-once",
+        choices=("at-once", "apart", "apart-checked"),
+        meaning="two-steps: when a leader notes how far a follower is for which it has read: at once; or later, for it "
+        "lets go of its lock between; or later, unless its own epoch is another by then",
+    )
+
+    together = (
+        clash(
+            "note_fetch",
+            "fetch",
+            where=lambda m: m.note_fetch != "at-once" and m.fetch == "one-step",
+            why="what is one step cannot be cut; set fetch to two-steps",
+        ),
+        idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+    )
+
     def holds(self) -> dict[str, Any]:
         if self.fetch == "one-step":
             return {}
@@ -52,7 +69,11 @@ class ReplicaFetcher(Partition):
             end_epoch=self.any_epoch(-1),
             end=any_end(self),
         )
-        return {"answer": per(any_partition(self), per(broker, per(broker, answer)))}
+        found: dict[str, Any] = {"answer": per(any_partition(self), per(broker, per(broker, answer)))}
+        if self.note_fetch != "at-once":
+            unnoted = record(reads=set_of(broker), orphans=set_of(broker))
+            found["unnoted"] = per(any_partition(self), per(broker, unnoted))
+        return found
 
     def no_answer(self) -> dict[str, Any]:
         nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
@@ -65,6 +86,12 @@ class ReplicaFetcher(Partition):
                 if other != b:
                     s.answer[p][b][other] = self.no_answer()
                     s.answer[p][other][b] = self.no_answer()
+                    if self.note_fetch != "at-once":
+                        unnoted = s.unnoted[p][other]
+                        unnoted.reads = unnoted.reads - {b}
+                        unnoted.orphans = unnoted.orphans - {b}
+            if self.note_fetch != "at-once":
+                s.unnoted[p][b] = {"reads": set(), "orphans": set()}
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
         """A partition is taken from its fetcher and added anew: what was asked before counts no more, if that is checked.
@@ -75,6 +102,11 @@ class ReplicaFetcher(Partition):
             for leader in self.brokers:
                 if leader != b:
                     s.answer[p][b][leader] = when(where, self.no_answer(), s.answer[p][b][leader])
+
+    def orphan_reads(self, s: Any, p: int, b: Any) -> None:
+        """makeFollower drops what a leader knows of followers; who still has hold of that notes it in vain."""
+        if self.note_fetch != "at-once":
+            s.unnoted[p][b].orphans = s.unnoted[p][b].reads
 
     # --- the leader reads -------------------------------------------------------------------------------------------
 
@@ -102,19 +134,21 @@ class ReplicaFetcher(Partition):
             "record": when(has, log.at(offset), nothing["record"]),
             "high_watermark": when(diverges, 0, s.replica[p][leader].high_watermark),
             "end_epoch": when(diverges, epoch, -1),
-            "end": when(diverges & (end >= 0), end, 0),
+            "end": when(diverges, end, 0),
         }
 
-    def is_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader knows nothing of the follower's last epoch, which is later than all of its own."""
-        last = self.latest_epoch(s, p, follower)
-        return (last >= 0) & (self.end_for(s, p, leader, last)[1] < 0)
+    def noted(
+        self, s: Any, p: int, leader: Any, follower: Any, offset: Any, where: Any = True, orphan: Any = False
+    ) -> Leading:
+        """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
 
-    def noted(self, s: Any, p: int, leader: Any, follower: Any, offset: Any, where: Any) -> Leading:
-        """updateFollowerFetchState: the leader notes a fetch, may ask for a larger ISR, may raise its high watermark."""
+        Of an orphan nothing is noted, but it is asked whether it is in sync: it may be added for what it was.
+        """
         x = self.leading(s, p, leader)
-        moved = x.followers.ends[follower] != offset
-        x = x._replace(followers=self.note_fetch(s, x.followers, follower, offset, x.log.length))
+        known = where & ~orphan
+        moved = known & (x.followers.ends[follower] != offset)
+        new = self.note_fetch_in(s, x.followers, follower, offset, x.log.length)
+        x = x._replace(followers=self.chosen_followers(known, new, x.followers))
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
 
@@ -135,9 +169,18 @@ class ReplicaFetcher(Partition):
         """fetchRecords: the leader handles a follower's fetch, and the answer is on its way."""
         if follower == leader:
             return
-        s.require(self.may_fetch(s, p, follower, leader), ~self.is_out_of_range(s, p, follower, leader))
+        s.require(self.may_fetch(s, p, follower, leader))
         read = self.read_for(s, p, follower, leader)
         diverges = read["kind"] == "diverging"
+        if self.note_fetch != "at-once":
+            s.require(s.answer[p][follower][leader].kind == "none")
+            s.require(
+                diverges | self.is_news(s, p, follower, leader, read, self.would_note(s, p, leader, follower, read))
+            )
+            s.answer[p][follower][leader] = read
+            unnoted = s.unnoted[p][leader]
+            unnoted.reads = when(diverges, unnoted.reads, unnoted.reads | {follower})
+            return
         x = self.noted(s, p, leader, follower, read["offset"], ~diverges)
         s.require(diverges | self.is_news(s, p, follower, leader, read, x))
         if self.fetch == "two-steps":
@@ -146,6 +189,38 @@ class ReplicaFetcher(Partition):
         else:
             self.take_answer(s, p, follower, read)
         self.store(s, p, leader, x, ~diverges)
+
+    def would_note(self, s: Any, p: int, leader: Any, follower: Any, read: dict[str, Any]) -> Leading:
+        """What noting a fetch at once would leave, but that nothing is asked for."""
+        x = self.leading(s, p, leader)
+        new = self.note_fetch_in(s, x.followers, follower, read["offset"], x.log.length)
+        return x._replace(followers=new)
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="leader")
+    def update_follower_fetch_state(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """updateFollowerFetchState: the leader notes the fetch for which it has read, and sends the answer."""
+        if follower == leader or self.note_fetch == "at-once":
+            return
+        unnoted, read = s.unnoted[p][leader], s.answer[p][follower][leader]
+        s.require(self.is_up(s, leader), unnoted.reads.has(follower))
+        where: Any = self.leads(s, p, leader)
+        if self.note_fetch == "apart-checked":
+            where = where & (s.replica[p][leader].epoch == read.epoch)
+        x = self.noted(s, p, leader, follower, read.offset, where, unnoted.orphans.has(follower))
+        unnoted.reads = unnoted.reads - {follower}
+        unnoted.orphans = unnoted.orphans - {follower}
+        self.store(s, p, leader, x, where)
+
+    def told_update_follower_fetch_state(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        read, now = old.answer[p][follower][leader], old.replica[p][leader].epoch
+        late = f", though it leads in epoch {now} by now" if now != read.epoch else ""
+        before, after = old.replica[p][leader].pending, new.replica[p][leader].pending
+        wants = f", and asks the controller for ISR {after}" if after != before else ""
+        known = new.known_end[p][leader][follower]
+        did = f"notes log end {known} of {follower}, which it read for in epoch {read.epoch}{late}"
+        if old.known_end[p][leader][follower] == known:
+            did = f"has read for {follower} in epoch {read.epoch}{late}, and notes nothing new"
+        return f"{leader} {did}{wants}{self.commit_in_words(old, new, p, leader)}"
 
     def told_fetch_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         offset, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
@@ -191,6 +266,8 @@ class ReplicaFetcher(Partition):
             return
         answer = s.answer[p][follower][leader]
         s.require(answer.kind != "none", self.is_up(s, follower))
+        if self.note_fetch != "at-once":
+            s.require(~s.unnoted[p][leader].reads.has(follower))
         follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer == "checked":
             follows = follows & (answer.epoch == s.replica[p][follower].epoch)
@@ -204,23 +281,6 @@ class ReplicaFetcher(Partition):
             return f"{said}, which it does not wait for any more"
         late = f" (it follows in epoch {replica.epoch} by now)" if answer.epoch != replica.epoch else ""
         return f"{said}{late}: {self.taken_in_words(old, new, p, follower)}"
-
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def handle_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """fetchOffsetAndTruncate: a follower whose last epoch the leader does not know goes back to its log end."""
-        if follower == leader:
-            return
-        s.require(self.may_fetch(s, p, follower, leader), self.is_out_of_range(s, p, follower, leader))
-        if self.fetch == "two-steps":
-            s.require(s.answer[p][follower][leader].kind == "none")
-        length = minimum(s.log[p][leader].length, s.log[p][follower].length)
-        s.require(length < s.log[p][follower].length)
-        self.truncate_log(s, p, follower, length)
-        s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
-
-    def told_handle_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        asks = f"{follower} asks {self.who_leads(old, p, leader)}, who knows nothing of its last epoch"
-        return f"{asks}: OFFSET_OUT_OF_RANGE; it {self.taken_in_words(old, new, p, follower)}"
 
     # --- sentences --------------------------------------------------------------------------------------------------
 

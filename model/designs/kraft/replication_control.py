@@ -40,8 +40,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         started: Any = None,
         where: Any = True,
     ) -> None:
-        """Commits changes of partitions, in one batch with who is active then."""
+        """Commits changes of partitions, in one batch with who is active then, within the bounds of the search."""
         for p, change in changes.items():
+            state = s.state[p]
+            moved = change.registration["epoch"] != state.epoch
+            s.require(when(where & moved, state.epoch < self.max_leader_epoch, True))
+            s.require(when(where & change.changed, state.version < self.max_version, True))
             if self.elr:
                 s.elr[p] = when(where, change.elr, s.elr[p])
             if self.keeps_last_leader:
@@ -78,7 +82,6 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         granted = answer == "success"
         change = self.build(s, p, request.isr, self.next_elr(s, p, request.isr), b)
         writes = granted & change.changed
-        s.require(when(writes, s.state[p].version < self.max_version, True))
         request.stage = answer
         request.said_version = when(granted, change.registration["version"], 0)
         self.commit_change(s, {p: change}, where=writes)
@@ -95,11 +98,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
         """electLeader (PREFERRED): the first replica that is assigned leads, if it is an active member of the ISR."""
-        if self.election == "in-order" and leader != self.brokers[0]:
+        if self.election == "in-order" and leader != self.in_order[0]:
             return
         state = s.state[p]
         s.require(state.leader != leader, state.isr.has(leader), s.live.has(leader))
-        s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
         elr = s.elr[p] if self.elr else state.isr - state.isr
         self.commit_change(s, {p: self.build(s, p, state.isr, elr, leader)})
 
