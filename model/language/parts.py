@@ -1,8 +1,8 @@
 """Parts: a model that is put together of classes which can each be read alone.
 
 A part has what it owns: settings, variables, how they begin, actions, goals. Its bases are the parts that it uses, so
-what it needs of others stands in one line, and goes in one direction. A model names parts as its bases and has what they
-all have. Nothing is overridden: a name that two parts give is a mistake, as is a variable that two of them have.
+what it needs of others stands in one line, and goes in one direction. A model names parts as its bases and has what
+they all have. Nothing is overridden: a name that two parts give is a mistake, as is a variable that two of them have.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ COLLECTED = frozenset({"holds", "begins", "together", "abstract"})
 class Part(Model):
     """A part of a model; sets `abstract = True` in its body.
 
-    `holds()` gives the domains of its own variables, `begins(s)` assigns what they hold at the start. A model built upon
-    a finished one may override what it inherits, as always.
+    `holds()` gives the domains of its own variables, `begins(s)` assigns what they hold at the start. A model built
+    upon a finished one may override what it inherits, as always.
     """
 
     abstract = True

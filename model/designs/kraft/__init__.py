@@ -2,9 +2,9 @@
 
 Each part is a file, named after the class of Kafka of which it has the rules, and can be laid beside it: `unified_log`,
 `metadata_log`, `produce_purgatory`, `alter_partition_manager`, `replica`, `partition`, `replica_fetcher` and
-`broker_metadata_publisher` for a broker; `partition_change_builder`, `replication_control` and `cluster_control` for the
-controller; `broker_lifecycle` for what befalls both. What a part uses is in its bases. docs/documents.md has a table of
-Kafka's functions and of what stands for each.
+`broker_metadata_publisher` for a broker; `partition_change_builder`, `replication_control` and `cluster_control` for
+the controller; `broker_lifecycle` for what befalls both. What a part uses is in its bases. docs/documents.md has a
+table of Kafka's functions and of what stands for each.
 
 A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
 

@@ -172,7 +172,7 @@ class MetadataLog(UnifiedLog):
         return {name: getattr(s.state[p], name) for name in ("leader", "isr", "epoch", "version")}
 
     def keep_what_is_needed(self, s: Any, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
-        """Forgets what every broker that is up has passed; what it does not know does not matter of one that is down."""
+        """Forgets what every broker that is up has passed."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
             least = minimum(least, position)

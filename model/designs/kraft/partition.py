@@ -1,8 +1,8 @@
 """Partition: what a broker does as leader or follower of a partition.
 
 A leader has the ISR that it knows to be committed, and while it has asked for another one that is *pending* it reckons
-with the largest that there may be. What it does at a step (a fetch, a write, a record of metadata, an answer) raises its
-high watermark at once where it can, and asks the controller for a larger ISR as it handles a fetch.
+with the largest that there may be. What it does at a step (a fetch, a write, a record of metadata, an answer) raises
+its high watermark at once where it can, and asks the controller for a larger ISR as it handles a fetch.
 
 Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
 
@@ -185,7 +185,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: Any, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """What AlterPartition says: epoch and version of the leader, the ISR, the broker epochs in which they fetched."""
+        """What AlterPartition says: the leader's epoch and version, the ISR, the broker epochs in which members "
+        "fetched."""
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
             # A member that has not fetched since is named without one, which is not compared.

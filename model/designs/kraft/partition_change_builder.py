@@ -36,7 +36,8 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
     election = setting(
         "any-order",
         choices=("any-order", "in-order"),
-        meaning="who of several is elected: any, as some order of the replicas would have it, or the first in one order",
+        meaning="who of several is elected: any, as some order of the replicas would have it, or the first in one "
+        "order",
     )
     first_replica = setting(
         0,
@@ -133,7 +134,8 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         """build: a partition with an ISR, an ELR and a leader that was elected for them.
 
         One that leads from the ELR, or uncleanly, is the ISR from then on. Without ELR the last members of an ISR stay
-        in it (KAFKA-708). The leader epoch goes up whenever another leads or nobody, the partition epoch with every change.
+        in it (KAFKA-708). The leader epoch goes up whenever another leads or nobody, the partition epoch with every
+        change.
         """
         state = s.state[p]
         if not self.elr:

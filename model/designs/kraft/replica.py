@@ -1,8 +1,8 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-That is its log end offset as of its last fetch, the broker epoch in which it fetched, and whether it was at the leader's
-log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any moment have been so
-for too long.
+That is its log end offset as of its last fetch, the broker epoch in which it fetched, and whether it was at the
+leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any moment have
+been so for too long.
 
 Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
 it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.
@@ -38,8 +38,8 @@ class Replica(MetadataLog):
     follower_state = setting(
         "kept",
         choices=("kept", "kept-unless-skipped", "forgotten"),
-        meaning="what a leader that leads on in a new epoch knows of its followers: all that it knew; nothing, if it has "
-        "skipped an epoch, in which another broker led; or nothing",
+        meaning="what a leader that leads on in a new epoch knows of its followers: all that it knew; nothing, if it "
+        "has skipped an epoch, in which another broker led; or nothing",
     )
 
     def holds(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """ReplicaFetcherThread: a follower asks its leader for records, and handles the answer.
 
-A thread has one request under way. The leader reads its log for it (fetchRecords) and notes how far the follower is; the
-answer has a record, or where logs diverge, and the high watermark as it was before. The follower takes the answer if it
-still follows that leader, at that offset and in that epoch.
+A thread has one request under way. The leader reads its log for it (fetchRecords) and notes how far the follower is;
+the answer has a record, or where logs diverge, and the high watermark as it was before. The follower takes the answer
+if it still follows that leader, at that offset and in that epoch.
 
 With `fetch = one-step` asking and handling is one step: that an answer can be late does not show. A request on its way
 to the leader need not be told from one that is handled at once, for until the leader hears of a later epoch nothing of
@@ -21,7 +21,21 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.partition import Leading, Partition
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
-from isrcheck.model.language import action, becomes, broker, enum, minimum, per, record, setting, when
+from isrcheck.model.language import (
+    action,
+    becomes,
+    broker,
+    clash,
+    enum,
+    idle,
+    minimum,
+    number,
+    per,
+    record,
+    set_of,
+    setting,
+    when,
+)
 
 
 class ReplicaFetcher(Partition):
@@ -94,7 +108,7 @@ class ReplicaFetcher(Partition):
                 s.unnoted[p][b] = {"reads": set(), "orphans": set()}
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
-        """A partition is taken from its fetcher and added anew: what was asked before counts no more, if that is checked.
+        """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
 
         Otherwise the answer may come, and be taken for one to a later question.
         """
