@@ -29,7 +29,6 @@ from isrcheck.model.language import (
     enum,
     idle,
     minimum,
-    number,
     per,
     record,
     set_of,
@@ -151,6 +150,15 @@ class ReplicaFetcher(Partition):
             "end": when(diverges, end, 0),
         }
 
+    def is_in_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether the leader knows the epoch of the follower's last record, or a later one.
+
+        Otherwise it answers OFFSET_OUT_OF_RANGE, and the follower asks again. Only a follower that has heeded an answer
+        of another epoch gets there.
+        """
+        last = self.latest_epoch(s, p, follower)
+        return (last < 0) | (self.end_for(s, p, leader, last)[1] >= 0)
+
     def noted(
         self, s: Any, p: int, leader: Any, follower: Any, offset: Any, where: Any = True, orphan: Any = False
     ) -> Leading:
@@ -159,7 +167,7 @@ class ReplicaFetcher(Partition):
         Of an orphan nothing is noted, but it is asked whether it is in sync: it may be added for what it was.
         """
         x = self.leading(s, p, leader)
-        known = where & ~orphan
+        known = when(orphan, False, where)
         moved = known & (x.followers.ends[follower] != offset)
         new = self.note_fetch_in(s, x.followers, follower, offset, x.log.length)
         x = x._replace(followers=self.chosen_followers(known, new, x.followers))
@@ -183,7 +191,7 @@ class ReplicaFetcher(Partition):
         """fetchRecords: the leader handles a follower's fetch, and the answer is on its way."""
         if follower == leader:
             return
-        s.require(self.may_fetch(s, p, follower, leader))
+        s.require(self.may_fetch(s, p, follower, leader), self.is_in_range(s, p, follower, leader))
         read = self.read_for(s, p, follower, leader)
         diverges = read["kind"] == "diverging"
         if self.note_fetch != "at-once":
