@@ -18,7 +18,19 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_partition
-from isrcheck.model.language import broker, minimum, number, optional, per, record, sequence, set_of, setting, when
+from isrcheck.model.language import (
+    broker,
+    minimum,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    some,
+    when,
+)
 
 
 class MetadataLog(UnifiedLog):
@@ -123,10 +135,7 @@ class MetadataLog(UnifiedLog):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def greatest_version_is_reached(self, s: Any) -> Any:
-        found: Any = False
-        for p in self.all_partitions:
-            found = (s.state[p].version == self.max_version) | found
-        return found
+        return some(s.state[p].version == self.max_version for p in self.all_partitions)
 
     def is_up(self, s: Any, b: Any) -> Any:
         return s.up.has(b) if self.restarts else True
@@ -153,7 +162,8 @@ class MetadataLog(UnifiedLog):
         log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
         partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]
         image: dict[str, Any] = {"partition": partitions, "live": s.live if live is None else live}
-        up, applied = (s.up if self.restarts else None), {b: s.applied[b] for b in self.brokers}
+        up: Any = s.up if self.restarts else None
+        applied = {b: s.applied[b] for b in self.brokers}
         if self.restarts:
             epochs = {b: s.broker_epoch[b] + (1 if b == started else 0) for b in self.brokers}
             image["broker_epoch"] = list(epochs.values())

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import broker, none, optional, per, set_of, setting, when
+from isrcheck.model.language import broker, every, none, optional, per, set_of, setting, some, when
 
 
 class Change(NamedTuple):
@@ -109,9 +109,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
             stages.append({x: active.has(x) for x in self.brokers})
         answer: Any = leader is none
         for i, able in reversed(list(enumerate(stages))):
-            anybody: Any = False
-            for x in self.brokers:
-                anybody = anybody | able[x]
+            anybody = some(able.values())
             chosen = False if leader is none else able[leader] if i in (0, 2) else first(able)
             answer = when(anybody, chosen, answer)
         return answer
@@ -171,8 +169,6 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
 
     def has_room(self, s: Any) -> Any:
         """Whether the bounds of the search leave room for another epoch and another version."""
-        found: Any = ~s.metadata.is_full
-        for p in self.all_partitions:
-            state = s.state[p]
-            found = found & (state.epoch < self.max_leader_epoch) & (state.version < self.max_version)
-        return found
+        partitions = [s.state[p] for p in self.all_partitions]
+        room = every((x.epoch < self.max_leader_epoch) & (x.version < self.max_version) for x in partitions)
+        return room & ~s.metadata.is_full
