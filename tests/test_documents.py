@@ -46,9 +46,12 @@ def test_there_are_examples() -> None:
 
 
 def test_the_example_of_the_language_page_is_a_model(tmp_path: Path) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/language.md").read_text(), re.S | re.M)
+    code, parts = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/language.md").read_text(), re.S | re.M)
     (tmp_path / "lock.py").write_text(code)
     result = check(str(tmp_path / "lock.py"))
     # One of two brokers takes the lock for good: the free lock, and one state for each holder.
     assert (result.verdict, result.distinct, result.goals_never_reached) == ("holds", 3, [])
     assert result.bounds == {}
+    (tmp_path / "lamps.py").write_text(parts)
+    # One of two lamps is lit, then none or both, then one: each switch changes how many are lit from odd to even or back.
+    assert check(str(tmp_path / "lamps.py")).distinct == 1 + 2 + 2

@@ -13,7 +13,9 @@ from isrcheck.model.language.model import Setting
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/documents.md").read_text()
-DESIGNS = {name: load_model_class(name) for name in ("v1", "v2", "v3", "alter-isr", "majority", "primary-backup")}
+DESIGNS = {
+    name: load_model_class(name) for name in ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup")
+}
 FEATURES: dict[str, tuple[dict[str, object], ...]] = {
     "v3": (
         {},
@@ -22,6 +24,7 @@ FEATURES: dict[str, tuple[dict[str, object], ...]] = {
         {"reassignments": 1},
     ),
     "v1": ({}, {"reassignments": 1}),
+    "kraft": ({}, {"crashes": 1}),
     "majority": ({},),
     "primary-backup": ({},),
     "v2": ({}, {"reassignments": 1, "lifecycle": True}, {"topic_changes": 1}),
@@ -45,7 +48,9 @@ def test_every_name_exists(name: str) -> None:
     places = [VARIABLES, SETTINGS, {*SCENARIOS}, {*DESIGNS}]
     for m in DESIGNS.values():
         places += [{*m.cls.actions()}, {*m.invariants}, {*m.cls.predicates("goal")}]
-    assert name in ("counterexamples/", "docs/comparison.md", "epoch") or any(name in place for place in places)
+    assert name in ("counterexamples/", "docs/comparison.md", "epoch", "model/designs/kraft/") or any(
+        name in place for place in places
+    )
 
 
 @pytest.mark.parametrize("name", sorted({name for name in NAMES if " = " in name}))

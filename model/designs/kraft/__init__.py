@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.broker_lifecycle import BrokerLifecycle
+from isrcheck.model.designs.kraft.profiles import KRAFT
 from isrcheck.model.language import count
 
 
@@ -32,6 +33,8 @@ class Kraft(BrokerLifecycle):
         "quorum-is-superset-of-isr",
         "single-committed-leader-per-epoch",
     )
+
+    profiles = KRAFT
 
     # What invariants ask of every design.
 

@@ -99,6 +99,16 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f" at once of {between} batches," if between > 1 else ""
 
     @goal
+    def another_broker_leads(self, s: Any) -> Any:
+        """A broker other than the first leads as the controller says."""
+        first, state = self.brokers[0], s.state[0]
+        return some(
+            self.leads(s, 0, b) & (state.leader == b) & (state.epoch == s.replica[0][b].epoch)
+            for b in self.brokers
+            if b != first
+        )
+
+    @goal(where=lambda m: m.metadata_lag > 1)
     def delta_skips_a_batch(self, s: Any) -> Any:
         """A broker lacks two batches, which it may hear of at once."""
         return some(self.is_up(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)

@@ -25,7 +25,6 @@ from isrcheck.model.language import (
     action,
     becomes,
     broker,
-    clash,
     enum,
     idle,
     minimum,
@@ -61,14 +60,13 @@ class ReplicaFetcher(Partition):
     )
 
     together = (
-        clash(
-            "note_fetch",
-            "fetch",
-            where=lambda m: m.note_fetch != "at-once" and m.fetch == "one-step",
-            why="what is one step cannot be cut; set fetch to two-steps",
-        ),
-        idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+        idle("fetch_answer", "note_fetch", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
     )
+
+    @property
+    def notes_apart(self) -> bool:
+        """Whether time passes between a leader's reading for a fetch and its noting it."""
+        return bool(self.fetch == "two-steps" and self.note_fetch != "at-once")
 
     def holds(self) -> dict[str, Any]:
         if self.fetch == "one-step":
@@ -83,7 +81,7 @@ class ReplicaFetcher(Partition):
             end=any_end(self),
         )
         found: dict[str, Any] = {"answer": per(any_partition(self), per(broker, per(broker, answer)))}
-        if self.note_fetch != "at-once":
+        if self.notes_apart:
             unnoted = record(reads=set_of(broker), orphans=set_of(broker))
             found["unnoted"] = per(any_partition(self), per(broker, unnoted))
         return found
@@ -99,11 +97,11 @@ class ReplicaFetcher(Partition):
                 if other != b:
                     s.answer[p][b][other] = self.no_answer()
                     s.answer[p][other][b] = self.no_answer()
-                    if self.note_fetch != "at-once":
+                    if self.notes_apart:
                         unnoted = s.unnoted[p][other]
                         unnoted.reads = unnoted.reads - {b}
                         unnoted.orphans = unnoted.orphans - {b}
-            if self.note_fetch != "at-once":
+            if self.notes_apart:
                 s.unnoted[p][b] = {"reads": set(), "orphans": set()}
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
@@ -118,7 +116,7 @@ class ReplicaFetcher(Partition):
 
     def orphan_reads(self, s: Any, p: int, b: Any) -> None:
         """makeFollower drops what a leader knows of followers; who still has hold of that notes it in vain."""
-        if self.note_fetch != "at-once":
+        if self.notes_apart:
             s.unnoted[p][b].orphans = s.unnoted[p][b].reads
 
     # --- the leader reads -------------------------------------------------------------------------------------------
@@ -194,7 +192,7 @@ class ReplicaFetcher(Partition):
         s.require(self.may_fetch(s, p, follower, leader), self.is_in_range(s, p, follower, leader))
         read = self.read_for(s, p, follower, leader)
         diverges = read["kind"] == "diverging"
-        if self.note_fetch != "at-once":
+        if self.notes_apart:
             s.require(s.answer[p][follower][leader].kind == "none")
             s.require(
                 diverges | self.is_news(s, p, follower, leader, read, self.would_note(s, p, leader, follower, read))
@@ -221,7 +219,7 @@ class ReplicaFetcher(Partition):
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def update_follower_fetch_state(self, s: Any, p: int, follower: Any, leader: Any) -> None:
         """updateFollowerFetchState: the leader notes the fetch for which it has read, and sends the answer."""
-        if follower == leader or self.note_fetch == "at-once":
+        if follower == leader or not self.notes_apart:
             return
         unnoted, read = s.unnoted[p][leader], s.answer[p][follower][leader]
         s.require(self.is_up(s, leader), unnoted.reads.has(follower))
@@ -288,7 +286,7 @@ class ReplicaFetcher(Partition):
             return
         answer = s.answer[p][follower][leader]
         s.require(answer.kind != "none", self.is_up(s, follower))
-        if self.note_fetch != "at-once":
+        if self.notes_apart:
             s.require(~s.unnoted[p][leader].reads.has(follower))
         follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer == "checked":
