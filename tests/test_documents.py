@@ -53,5 +53,5 @@ def test_the_example_of_the_language_page_is_a_model(tmp_path: Path) -> None:
     assert (result.verdict, result.distinct, result.goals_never_reached) == ("holds", 3, [])
     assert result.bounds == {}
     (tmp_path / "lamps.py").write_text(parts)
-    # One of two lamps is lit, then none or both, then one: each switch changes how many are lit from odd to even or back.
+    # One of two lamps is lit, then none or both, then one: each switch turns odd into even or back.
     assert check(str(tmp_path / "lamps.py")).distinct == 1 + 2 + 2

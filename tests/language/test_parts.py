@@ -1,4 +1,4 @@
-"""Parts: a model has what all of them have, in the order of their use; nothing is overridden, nothing is there twice."""
+"""Parts: a model has what all of them have, in the order of their use; nothing is overridden or there twice."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Replica(MetadataLog):
         known = {f: when(forgets, UNKNOWN, x) for f, x in old.broker_epochs.items()}
         return Followers(ends, known, isr)
 
-    def note_fetch_in(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
+    def after_fetch(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
         """updateFetchStateOrThrow: a follower has fetched at an offset, in the broker epoch that it has."""
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
         epoch = s.broker_epoch[follower] if self.restarts else 0

@@ -167,7 +167,7 @@ class ReplicaFetcher(Partition):
         x = self.leading(s, p, leader)
         known = when(orphan, False, where)
         moved = known & (x.followers.ends[follower] != offset)
-        new = self.note_fetch_in(s, x.followers, follower, offset, x.log.length)
+        new = self.after_fetch(s, x.followers, follower, offset, x.log.length)
         x = x._replace(followers=self.chosen_followers(known, new, x.followers))
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
@@ -213,7 +213,7 @@ class ReplicaFetcher(Partition):
     def would_note(self, s: Any, p: int, leader: Any, follower: Any, read: dict[str, Any]) -> Leading:
         """What noting a fetch at once would leave, but that nothing is asked for."""
         x = self.leading(s, p, leader)
-        new = self.note_fetch_in(s, x.followers, follower, read["offset"], x.log.length)
+        new = self.after_fetch(s, x.followers, follower, read["offset"], x.log.length)
         return x._replace(followers=new)
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")

@@ -1,0 +1,221 @@
+"""kraft does what Kafka's own classes do.
+
+The stories and the values in their comments are those of Partition, ReplicationControlManager, PartitionChangeBuilder and
+MetadataDelta of Kafka 4.2, driven step by step: what each step left there is what it must leave here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.library import load_model_class
+from tests.designs.replaying import Story
+
+KRAFT = load_model_class("kraft")
+THREE: dict[str, Any] = {
+    "min_isr": 2,
+    "log_size": 2,
+    "max_records": 2,
+    "max_leader_epoch": 3,
+    "max_version": 5,
+    "metadata_lag": 4,
+    "shutdowns": 1,
+    "fetch": "one-step",
+}
+LOST = ("no-acknowledged-loss", "no-committed-loss")
+
+
+def kraft(**settings: Any) -> Story:
+    return Story(KRAFT, LOST, **{**THREE, **settings})
+
+
+def registration(story: Story) -> tuple[Any, ...]:
+    """Leader, ISR, leader epoch and partition epoch at the controller."""
+    state = story.value("state")[0]
+    return state["leader"], state["isr"], state["epoch"], state["version"]
+
+
+def known(story: Story, leader: int) -> list[int]:
+    """The log end offsets that a leader knows."""
+    found: list[int] = story.value("known_end")[0][leader]
+    return found
+
+
+def replica(story: Story, broker: int) -> Any:
+    return story.value("replica")[0][broker]
+
+
+# --- PartitionChangeBuilder, ReplicationControlManager ----------------------------------------------------------------
+
+
+def test_the_controller_grants_two_expansions_and_elects_who_joined_last() -> None:
+    story = kraft(isr_at_start=1)
+    story.tell("fetch-records(p=0, follower=1, leader=0)")
+    story.tell("alter-partition(p=0, b=0)")
+    assert registration(story) == (0, [0, 1], 0, 1)
+    story.tell(
+        """
+        complete-isr-change(p=0, b=0)
+        fetch-records(p=0, follower=2, leader=0)
+        alter-partition(p=0, b=0)
+        """
+    )
+    assert registration(story) == (0, [0, 1, 2], 0, 2)
+    story.tell("fence-broker(b=0, leader=2)")
+    assert registration(story) == (2, [1, 2], 1, 3)
+
+
+def test_the_controller_elects_the_preferred_leader_and_goes_back_when_that_shuts_down() -> None:
+    story = kraft(election="in-order", first_replica=1)
+    story.tell("elect-preferred-leader(p=0, leader=1)")
+    assert registration(story) == (1, [0, 1, 2], 1, 1)
+    story.tell("not begin-controlled-shutdown(b=1, leader=2)")  # 0 comes before 2 in the order 1, 0, 2
+    story.tell("begin-controlled-shutdown(b=1, leader=0)")
+    assert registration(story) == (0, [0, 2], 2, 2)
+    story.tell("fence-broker(b=0, leader=2)")
+    assert registration(story) == (2, [2], 3, 3)
+
+
+# --- Partition.makeLeader: two elections in one delta -------------------------------------------------------------------
+
+TWO_ELECTIONS = """
+    append-records-to-leader(p=0, b=0)
+    fetch-records(p=0, follower=2, leader=0)
+    fetch-records(p=0, follower=2, leader=0)
+    elect-preferred-leader(p=0, leader=1)
+    apply-local-followers(b=2, to=1)
+    apply-local-leaders(b=1, to=1)
+    fetch-records(p=0, follower=2, leader=1)
+    begin-controlled-shutdown(b=1, leader=0)
+"""
+"""The others hear of the first election, 2 truncates what it has of 0; 0 has heard of neither."""
+
+
+def test_a_leader_that_misses_its_own_loss_of_leadership_keeps_log_ends() -> None:
+    story = kraft(election="in-order", first_replica=1)
+    story.tell(TWO_ELECTIONS)
+    assert (known(story, 0)[2], replica(story, 0)["high_watermark"], story.logs()[2]) == (1, 0, [])
+    assert story.value("acknowledged") == [False, False]
+    story.tell("apply-local-leaders(b=0, to=2)")
+    # HW = 1, getReplica(2).logEndOffset = 1 (kept), checkEnoughReplicasReachOffset(1) = (true, NONE)
+    assert (known(story, 0)[2], replica(story, 0)["high_watermark"]) == (1, 1)
+    assert story.value("acknowledged") == [True, False]
+    story.tell("fence-broker(b=0, leader=2)")
+    story.tell("apply-local-leaders(b=2, to=2)")  # of what 0 has passed it needs nothing
+    assert story.holds() == {name: False for name in LOST}
+
+
+def test_a_leader_that_hears_of_each_election_by_itself_does_not() -> None:
+    story = kraft(election="in-order", first_replica=1)
+    story.tell(TWO_ELECTIONS)
+    story.tell("apply-local-followers(b=0, to=1)")
+    story.tell("apply-local-leaders(b=0, to=1)")
+    # ends -1 -1, HW 0, (false, NONE)
+    assert (known(story, 0), replica(story, 0)["high_watermark"]) == ([-1, -1, -1], 0)
+    assert story.value("acknowledged") == [False, False]
+
+
+def test_a_leader_that_forgets_where_it_skips_an_epoch_waits_for_its_followers() -> None:
+    story = kraft(election="in-order", first_replica=1, follower_state="kept-unless-skipped")
+    story.tell(TWO_ELECTIONS)
+    story.tell("apply-local-leaders(b=0, to=2)")
+    assert (known(story, 0), replica(story, 0)["high_watermark"]) == ([-1, -1, -1], 0)
+
+
+# --- Partition.makeLeader: a record of the version that the leader knows already ---------------------------------------
+
+TWO_EXPANSIONS = """
+    fetch-records(p=0, follower=1, leader=0)
+    alter-partition(p=0, b=0)
+    complete-isr-change(p=0, b=0)
+    append-records-to-leader(p=0, b=0)
+    append-records-to-leader(p=0, b=0)
+    fetch-records(p=0, follower=2, leader=0)
+"""
+"""1 has joined the ISR, the record of that is on its way; 2 has fetched once, has one record, and shall join."""
+CATCHES_UP = """
+    fetch-records(p=0, follower=1, leader=0)
+    fetch-records(p=0, follower=1, leader=0)
+    fetch-records(p=0, follower=1, leader=0)
+"""
+
+
+def test_a_record_of_the_same_version_wipes_a_pending_expansion() -> None:
+    story = kraft(isr_at_start=1)
+    story.tell(TWO_EXPANSIONS)
+    assert (replica(story, 0)["isr"], replica(story, 0)["pending"], replica(story, 0)["version"]) == (
+        [0, 1],
+        [0, 1, 2],
+        1,
+    )
+    story.tell("apply-local-leaders(b=0, to=1)")
+    assert (replica(story, 0)["isr"], replica(story, 0)["pending"]) == ([0, 1], [])  # Committed, maximal {0, 1}
+    story.tell(CATCHES_UP)
+    # HW 2, C at 0, (true, NONE)
+    assert (replica(story, 0)["high_watermark"], known(story, 0)[2]) == (2, 0)
+    assert story.value("acknowledged") == [True, True]
+    story.tell("alter-partition(p=0, b=0)")
+    story.tell("complete-isr-change(p=0, b=0)")
+    assert (replica(story, 0)["isr"], replica(story, 0)["version"]) == ([0, 1], 1)  # ignored
+    story.tell("fence-broker(b=0, leader=2)")
+    assert registration(story)[0] == 2
+    story.tell("apply-local-leaders(b=2, to=3)")
+    assert story.logs() == [[0, 1], [0, 1], [0]]
+    assert story.holds() == {name: False for name in LOST}
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["without the record", "with the record, pending kept"])
+def test_a_leader_that_keeps_what_is_pending_waits_for_who_joins(applied: bool) -> None:
+    story = kraft(isr_at_start=1, equal_version="keeps-pending" if applied else "overrides")
+    story.tell(TWO_EXPANSIONS)
+    if applied:
+        story.tell("apply-local-leaders(b=0, to=1)")
+    story.tell(CATCHES_UP)
+    # PendingExpandIsr, HW 0, (false, NONE); answer #2 adopted
+    assert (replica(story, 0)["high_watermark"], replica(story, 0)["pending"]) == (0, [0, 1, 2])
+    assert story.value("acknowledged") == [False, False]
+    story.tell("alter-partition(p=0, b=0)")
+    story.tell("complete-isr-change(p=0, b=0)")
+    assert (replica(story, 0)["isr"], replica(story, 0)["version"]) == ([0, 1, 2], 2)
+
+
+# --- Partition.updateFollowerFetchState: noted in a later epoch ---------------------------------------------------------
+
+READ_BEFORE = """
+    append-records-to-leader(p=0, b=0)
+    fetch-records(p=0, follower=2, leader=0)
+    update-follower-fetch-state(p=0, follower=2, leader=0)
+    process-fetch-request(p=0, follower=2, leader=0)
+    fetch-records(p=0, follower=2, leader=0)
+    elect-preferred-leader(p=0, leader=1)
+    begin-controlled-shutdown(b=1, leader=0)
+    apply-local-leaders(b=0, to=2)
+    update-follower-fetch-state(p=0, follower=2, leader=0)
+"""
+"""0 has read for 2 at offset 1 in epoch 0, and notes it when it leads in epoch 2."""
+
+
+@pytest.mark.parametrize("follower_state", ["kept", "kept-unless-skipped"])
+def test_what_was_read_in_one_epoch_is_noted_in_another(follower_state: str) -> None:
+    story = kraft(
+        election="in-order", first_replica=1, fetch="two-steps", note_fetch="apart", follower_state=follower_state
+    )
+    story.tell(READ_BEFORE)
+    # C LEO 1, HW = 1, (true, NONE); to forget followers' log ends where an epoch was skipped does not help
+    assert (known(story, 0)[2], replica(story, 0)["high_watermark"]) == (1, 1)
+    assert story.value("acknowledged") == [True, False]
+
+
+def test_unless_the_epoch_is_compared_again() -> None:
+    story = kraft(
+        election="in-order",
+        first_replica=1,
+        fetch="two-steps",
+        note_fetch="apart-checked",
+        follower_state="kept-unless-skipped",
+    )
+    story.tell(READ_BEFORE)
+    assert (known(story, 0)[2], replica(story, 0)["high_watermark"]) == (-1, 0)
+    assert story.value("acknowledged") == [False, False]
