@@ -1,7 +1,7 @@
 """kraft does what Kafka's own classes do.
 
-The stories and the values in their comments are those of Partition, ReplicationControlManager, PartitionChangeBuilder and
-MetadataDelta of Kafka 4.2, driven step by step: what each step left there is what it must leave here.
+The stories and the values in their comments are those of Partition, ReplicationControlManager, PartitionChangeBuilder
+and MetadataDelta of Kafka 4.2, driven step by step: what each step left there is what it must leave here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def replica(story: Story, broker: int) -> Any:
     return story.value("replica")[0][broker]
 
 
-# --- PartitionChangeBuilder, ReplicationControlManager ----------------------------------------------------------------
+# --- PartitionChangeBuilder, ReplicationControlManager --------------------------------------------------------------
 
 
 def test_the_controller_grants_two_expansions_and_elects_who_joined_last() -> None:
@@ -78,7 +78,7 @@ def test_the_controller_elects_the_preferred_leader_and_goes_back_when_that_shut
     assert registration(story) == (2, [2], 3, 3)
 
 
-# --- Partition.makeLeader: two elections in one delta -------------------------------------------------------------------
+# --- Partition.makeLeader: two elections in one delta ---------------------------------------------------------------
 
 TWO_ELECTIONS = """
     append-records-to-leader(p=0, b=0)
@@ -104,7 +104,7 @@ def test_a_leader_that_misses_its_own_loss_of_leadership_keeps_log_ends() -> Non
     assert story.value("acknowledged") == [True, False]
     story.tell("fence-broker(b=0, leader=2)")
     story.tell("apply-local-leaders(b=2, to=2)")  # of what 0 has passed it needs nothing
-    assert story.holds() == {name: False for name in LOST}
+    assert story.holds() == dict.fromkeys(LOST, False)
 
 
 def test_a_leader_that_hears_of_each_election_by_itself_does_not() -> None:
@@ -124,7 +124,7 @@ def test_a_leader_that_forgets_where_it_skips_an_epoch_waits_for_its_followers()
     assert (known(story, 0), replica(story, 0)["high_watermark"]) == ([-1, -1, -1], 0)
 
 
-# --- Partition.makeLeader: a record of the version that the leader knows already ---------------------------------------
+# --- Partition.makeLeader: a record of the version that the leader knows already ------------------------------------
 
 TWO_EXPANSIONS = """
     fetch-records(p=0, follower=1, leader=0)
@@ -163,7 +163,7 @@ def test_a_record_of_the_same_version_wipes_a_pending_expansion() -> None:
     assert registration(story)[0] == 2
     story.tell("apply-local-leaders(b=2, to=3)")
     assert story.logs() == [[0, 1], [0, 1], [0]]
-    assert story.holds() == {name: False for name in LOST}
+    assert story.holds() == dict.fromkeys(LOST, False)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["without the record", "with the record, pending kept"])
@@ -181,7 +181,7 @@ def test_a_leader_that_keeps_what_is_pending_waits_for_who_joins(applied: bool) 
     assert (replica(story, 0)["isr"], replica(story, 0)["version"]) == ([0, 1, 2], 2)
 
 
-# --- Partition.updateFollowerFetchState: noted in a later epoch ---------------------------------------------------------
+# --- Partition.updateFollowerFetchState: noted in a later epoch -----------------------------------------------------
 
 READ_BEFORE = """
     append-records-to-leader(p=0, b=0)
