@@ -95,6 +95,8 @@ class DataPlane(Fetching):
             replica.truncating = False
         if self.replies_late:
             self.drop_reply(s, p, b)
+        if self.fetches_late:
+            s.fetched_reply[p][b] = self.no_fetched_reply()
         if self.needs_epoch_start:
             replica.epoch_start = 0
         if self.acknowledgement == "until-deposed":

@@ -1,8 +1,8 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
 A *fetch* is one step: the leader learns the follower's log end offset, the follower gets at most one record and the
-high watermark that the leader had before. Where an epoch ends is asked in one step, or (`truncation_reply`) in two, so
-that an answer may be late.
+high watermark that the leader had before. With `fetch_reply` it is two, so that an answer may be late; a check in which
+it is one does not see that. Where an epoch ends is asked in one step, or (`truncation_reply`) in two.
 
 Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids at the settings. Left out: fetch sessions, throttling.
 """
@@ -18,6 +18,7 @@ from isrcheck.model.language import (
     becomes,
     broker,
     count,
+    enum,
     flag,
     minimum,
     none,
@@ -49,6 +50,17 @@ class Fetching(Logs):
         True, meaning="on-fetch: an answer that says where logs diverge raises no high watermark (KAFKA-14704)"
     )
 
+    fetch_reply = setting(
+        "at-once",
+        choices=("at-once", "unchecked", "checked"),
+        meaning="when a follower acts on the answer to a fetch: at once; later, if it is still at that offset; or "
+        "later, unless its own epoch is another by then (KAFKA-18991)",
+    )
+
+    @property
+    def fetches_late(self) -> bool:
+        return bool(self.fetch_reply != "at-once")
+
     @property
     def asks_where_epochs_end(self) -> bool:
         """Whether truncation has a request of its own, before fetching begins."""
@@ -66,6 +78,17 @@ class Fetching(Logs):
         if self.replies_late:
             answer = {"epoch": self.any_epoch(-1), "end": self.any_end(-1)}
             found["reply"] = record(leader=optional(broker), asked_in=self.any_epoch(-1), **answer)
+        if self.fetches_late:
+            found["fetched_reply"] = record(
+                leader=optional(broker),
+                asked_in=self.any_epoch(-1),
+                offset=self.any_end(),
+                kind=enum("nothing", "record", "diverging"),
+                record=self.any_record(),
+                high_watermark=self.any_end(),
+                end_epoch=self.any_epoch(-1),
+                end=self.any_end(-1),
+            )
         return found
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -142,6 +165,8 @@ class Fetching(Logs):
         s.require(self.may_fetch(s, p, follower, leader))
         if self.truncation == "on-fetch":
             s.require(~self.diverges(s, p, follower, leader))
+        if self.fetches_late:
+            s.require(s.fetched_reply[p][follower].leader.is_none)
         end, leaders = s.log[p][follower].length, s.log[p][leader]
         behind = end < leaders.length
         new_end = when(behind, end + 1, end)
@@ -151,6 +176,11 @@ class Fetching(Logs):
         s.require(end <= leaders.length, behind | news)
         s.known_end[p][leader][follower] = end
         self.note_fetch(s, p, leader, follower)
+        if self.fetches_late:
+            copied = when(behind, leaders.at(end), {"id": 0, "epoch": 0})
+            kind = when(behind, "record", "nothing")
+            self.send_fetched(s, p, follower, leader, kind=kind, record=copied, high_watermark=high_watermark)
+            return
         s.replica[p][follower].high_watermark = high_watermark
         s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
         if self.has_epoch_cache:
@@ -160,13 +190,16 @@ class Fetching(Logs):
     def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
         passed, heard = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        whom = sentences.leader_in_words(self, old, p, leader)
+        asks = f"{follower} asks {whom} for the record at offset {end}"
+        news = f"; {leader} learns that its log end was {end}" if old.known_end[p][leader][follower] != known else ""
+        if self.fetches_late:
+            return f"{asks}; on its way is {self.fetched_in_words(new.fetched_reply[p][follower])}{news}"
         copied = "there is none"
         if len(new.log[p][follower]) > end:
             copied = f"it appends {sentences.record_in_words(new.log[p][follower][-1])}"
         raised = f", high watermark {passed} -> {heard}" if heard != passed else ""
-        news = f"; {leader} learns that its log end was {end}" if old.known_end[p][leader][follower] != known else ""
-        whom = sentences.leader_in_words(self, old, p, leader)
-        return f"{follower} asks {whom} for the record at offset {end}: {copied}{raised}{news}"
+        return f"{asks}: {copied}{raised}{news}"
 
     def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
         """Whether a fetch that changes no offset tells its leader something all the same."""
@@ -174,6 +207,95 @@ class Fetching(Logs):
 
     def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
         """What a leader keeps of a fetch besides the follower's log end offset."""
+
+    # --- answers that are late --------------------------------------------------------------------------------------
+
+    def no_fetched_reply(self) -> dict[str, Any]:
+        nothing = {"leader": none, "asked_in": -1, "offset": 0, "kind": "nothing", "record": {"id": 0, "epoch": 0}}
+        return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": -1}
+
+    def send_fetched(self, s: Any, p: int, follower: Any, leader: Any, **said: Any) -> None:
+        """The answer to a fetch is on its way."""
+        asked = {"leader": leader, "asked_in": s.replica[p][follower].epoch, "offset": s.log[p][follower].length}
+        s.fetched_reply[p][follower] = {**self.no_fetched_reply(), **asked, **said}
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="leader")
+    def answer_that_logs_diverge(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A leader answers a fetch with where the follower's log diverges; the answer is on its way."""
+        if follower == leader or not self.fetches_late or self.truncation != "on-fetch":
+            return
+        s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
+        s.require(s.fetched_reply[p][follower].leader.is_none)
+        last = epoch_cache.latest_epoch(s.epoch_cache[p][follower])
+        epoch, end = self.end_of_epoch(s, p, leader, last)
+        self.send_fetched(s, p, follower, leader, kind="diverging", end_epoch=epoch, end=end)
+
+    def told_answer_that_logs_diverge(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        whom, end = sentences.leader_in_words(self, old, p, leader), len(old.log[p][follower])
+        on_its_way = self.fetched_in_words(new.fetched_reply[p][follower])
+        return f"{follower} asks {whom} for the record at offset {end}; on its way is {on_its_way}"
+
+    def heeds_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        """Whether a follower acts on the answer to a fetch: it follows that leader, and is where it was.
+
+        In another epoch the same offset may mean other records (KAFKA-18991).
+        """
+        reply, replica = s.fetched_reply[p][follower], s.replica[p][follower]
+        same = (reply.leader == leader) & (reply.offset == s.log[p][follower].length)
+        expected = self.follows(s, p, follower, leader) & same
+        if self.asks_where_epochs_end:
+            expected = expected & ~replica.truncating
+        return expected & (reply.asked_in == replica.epoch) if self.fetch_reply == "checked" else expected
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def handle_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """A follower acts on the answer to its fetch: it appends the record, or truncates where logs diverge."""
+        if follower == leader or not self.fetches_late:
+            return
+        s.require(self.heeds_fetched(s, p, follower, leader))
+        reply, log, replica = s.fetched_reply[p][follower], s.log[p][follower], s.replica[p][follower]
+        has, high_watermark = reply.kind == "record", reply.high_watermark
+        length: Any = log.length
+        if self.truncation == "on-fetch":
+            point, _ = self.truncation_point(s, p, follower, reply.end_epoch, reply.end)
+            diverging = reply.kind == "diverging"
+            length = when(diverging, minimum(point, length), length)
+            high_watermark = when(diverging, minimum(length, replica.high_watermark), high_watermark)
+        if self.has_epoch_cache:
+            noted = self.noted_epoch(s, p, follower, reply.record.epoch, log.length)
+            cut = epoch_cache.truncated(s.epoch_cache[p][follower], length, self.max_leader_epoch)
+            s.epoch_cache[p][follower] = when(has, noted, cut)
+        s.replica[p][follower].high_watermark = high_watermark
+        s.log[p][follower] = when(has, log.appended(reply.record), log.truncated(length))
+        s.fetched_reply[p][follower] = self.no_fetched_reply()
+
+    def told_handle_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        reply, now = old.fetched_reply[p][follower], old.replica[p][follower].epoch
+        late = f", now that it follows in epoch {now}" if now != reply.asked_in else ""
+        gets = f"{follower} gets what {leader} answered in epoch {reply.asked_in}{late}, {self.fetched_in_words(reply)}"
+        if reply.kind == "diverging":
+            return f"{gets}: it {sentences.log_in_words(old, new, p, follower)}"
+        passed, heard = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        did = "appends that" if reply.kind == "record" else "has nothing to append"
+        return f"{gets}: it {did}" + (f", high watermark {passed} -> {heard}" if passed != heard else "")
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def ignore_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """The answer to a fetch comes to a replica that does not wait for it any more."""
+        if follower == leader or not self.fetches_late:
+            return
+        s.require(s.fetched_reply[p][follower].leader == leader, ~self.heeds_fetched(s, p, follower, leader))
+        s.fetched_reply[p][follower] = self.no_fetched_reply()
+
+    def told_ignore_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        return f"{follower} ignores what {leader} answered to a fetch: it does not wait for that any more"
+
+    def fetched_in_words(self, reply: Any) -> str:
+        """The answer to a fetch."""
+        if reply.kind == "diverging":
+            return f"that their logs diverge, epoch {reply.end_epoch} ends at {reply.end}"
+        found = sentences.record_in_words(reply.record) if reply.kind == "record" else "no record"
+        return f"{found}, high watermark {reply.high_watermark}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
@@ -224,6 +346,7 @@ class Fetching(Logs):
                 s.require(s.replica[p][follower].truncating)
             else:
                 s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
+                s.require(not self.fetches_late)
         length, done = self.truncation_point(s, p, follower, epoch, end)
         self.truncate_to(s, p, follower, length)
         if self.asks_where_epochs_end:

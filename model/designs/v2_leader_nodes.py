@@ -193,6 +193,8 @@ class LeaderNodes(ZookeeperWatches):
             replica.truncating = False
         if self.replies_late:
             self.drop_reply(s, p, b)
+        if self.fetches_late:
+            s.fetched_reply[p][b] = self.no_fetched_reply()
         if self.needs_epoch_start:
             replica.epoch_start = 0
         self.forget_candidacy(s, p, b)
