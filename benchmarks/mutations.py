@@ -14,7 +14,7 @@ from pathlib import Path
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
-from isrcheck.checker.reports.mutation import how
+from isrcheck.checker.mutation.table import how
 from isrcheck.checker.scenarios.scenario import read
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,6 @@ import click
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.expectation import expectation_lines, settle
-from isrcheck.checker.cli.failures import failure_of
 from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
@@ -18,13 +17,14 @@ from isrcheck.checker.cli.options import (
     keeping_options,
     profile_option,
     seconds_of,
-    settings_of,
     settings_option,
     size_of,
     storing_of,
     storing_options,
 )
 from isrcheck.checker.cli.watching import watched
+from isrcheck.checker.failures import failure_of
+from isrcheck.checker.profiles import settings_of
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
@@ -224,8 +224,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files."""
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.reports.text import brief, report
+    from isrcheck.checker.wording.layout import Ink
 
     def text(ink: Ink) -> str:
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)

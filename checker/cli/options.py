@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from isrcheck.model.language import UnknownName
-from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
@@ -199,17 +197,8 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
     return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
 
 
-def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The values that texts stand for; `UnknownName` for names and values that the model does not have."""
-    declared = cls.declared_settings()
-    for setting in texts:
-        if setting not in declared:
-            raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")
-    return {setting: declared[setting].parsed(text) for setting, text in texts.items()}
-
-
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
     """The model at the settings of a command line, over those of its profile."""
-    from isrcheck.checker.profiles import begun, profile_of
+    from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

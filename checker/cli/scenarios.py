@@ -23,9 +23,9 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     Without PATH it lists those in ./counterexamples, and where there is no such folder, or with --shipped, those that
     come with isrcheck.
     """
-    from isrcheck.checker.reports.layout import columns
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
+    from isrcheck.checker.wording.layout import columns
 
     found = [read(*pair) for pair in folders(meant(paths, shipped))]
     if as_json:

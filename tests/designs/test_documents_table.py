@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import UnknownName
-from isrcheck.model.language.model import Setting
+from isrcheck.model.language.settings import Setting
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/documents.md").read_text()

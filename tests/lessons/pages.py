@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from isrcheck.checker.cli import main
 from isrcheck.checker.cli.replay import replayed_file
 from isrcheck.checker.reports.story import log_lines, story_text
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Trace
 from isrcheck.checker.scenarios.derived import ITF, TEXT
-from isrcheck.checker.traces.narration import Story
+from isrcheck.checker.told import Story
+from isrcheck.checker.wording.values import label_text
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
 LESSONS: Final = SCENARIOS / "lessons"

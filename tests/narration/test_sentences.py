@@ -15,8 +15,9 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.checker.results import Step, Trace
 from isrcheck.checker.scenarios.scenario import read as read_scenario
+from isrcheck.checker.told import Sentence
 from isrcheck.checker.traces import files
-from isrcheck.checker.traces.narration import Sentence, narrate, story
+from isrcheck.checker.traces.narration import narrate, story
 from isrcheck.checker.traces.replay import replay
 from isrcheck.model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
 from isrcheck.model.language.concrete import initial_states

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.reports.story import log_lines
-from isrcheck.checker.traces.logs import DrawnLog, DrawnRecord, logs
+from isrcheck.checker.told import DrawnLog, DrawnRecord
+from isrcheck.checker.traces.logs import logs
 from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import run
 

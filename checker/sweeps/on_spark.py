@@ -6,16 +6,18 @@ Executors need this project here, with all that the local engine needs.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from isrcheck.checker.engines.spark.session import Spark
+from isrcheck.checker.engines.spark.session import Spark, ship
 
 OUTCOMES: Final = "number int, outcome string"
 
 
 def outcomes(spark: Spark, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcome of each cell, in the order of the cells."""
+    ship(sys.modules[__name__])
     rows = spark.rows(spark.over(len(cells), doing(cells), OUTCOMES))
     return [json.loads(outcome) for _, outcome in sorted(rows)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural
 from isrcheck.checker.results import Exit
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
 
 if TYPE_CHECKING:
     from isrcheck.checker.mutation.running import Mutation, Verdict

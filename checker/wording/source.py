@@ -14,7 +14,7 @@ def repository_path(file: str) -> str:
     """A file relative to its repository, with slashes; its name alone where it is in none.
 
     >>> repository_path(__file__)
-    'checker/reports/source.py'
+    'checker/wording/source.py'
     """
     path = Path(file).resolve()
     for mark in ROOTS:
