@@ -18,6 +18,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
+FIRST = ("tests/operators/", "tests/smallest/", "tests/test_architecture.py", "tests/language/", "tests/invariants/")
+"""What breaks here breaks much elsewhere: these say in seconds which operation, model, invariant or import it is."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The pointed tests first, all others in the order of their files."""
+    items.sort(key=lambda item: next((i for i, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST)))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tests keep compiled code for each other, and apart from that of the user who runs them."""
     if hasattr(config, "cache"):  # a worker of pytest-xdist has what its controller has set

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -36,6 +37,7 @@ HOMES = {
 }
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The dotted names that a file imports, wherever in the file."""
     names: set[str] = set()
