@@ -23,8 +23,15 @@ FIRST = ("tests/operators/", "tests/smallest/", "tests/test_architecture.py", "t
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The pointed tests first, all others in the order of their files."""
-    items.sort(key=lambda item: next((i for i, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST)))
+    """The pointed tests first, those of a question together, and all others in the order of their files."""
+    questions: dict[str, int] = {}
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        first = next((i for i, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
+        question = item.callspec.params.get("question") if hasattr(item, "callspec") else None
+        return first, questions.setdefault(str(question), len(questions)) if first == 1 else 0
+
+    items.sort(key=place)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -65,15 +65,17 @@ def invariant(method: Method) -> Method:
     return _predicate("invariant")(method)
 
 
-def needs(*variables: str, setting: str | None = None) -> Callable[[Method], Method]:
+def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
     """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
 
-    A variable that is there only where the setting has some value is not named.
+    A variable that is there only where the setting has some value is not named. `family` is for what is meant of some
+    models alone, whatever they have: the folder below `model/` in which they are, or are built upon (`designs`).
     """
 
     def mark(method: Method) -> Method:
         method.__needs__ = variables  # type: ignore[attr-defined]
         method.__needs_setting__ = setting  # type: ignore[attr-defined]
+        method.__needs_family__ = family  # type: ignore[attr-defined]
         return method
 
     return mark

@@ -62,7 +62,7 @@ def test_what_an_invariant_says(question: str, name: str) -> None:
     assert length == before, f"{where} is first false in {length} states, recorded {before}"
 
 
-def test_nothing_new_is_asked_in_silence() -> None:
-    for question in QUESTIONS:
-        new = answer(question).judged.keys() - WANTED[question]["judged"].keys()
-        assert not new, f"{question}: record {new}: python -m tests.smallest.regenerate"
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_nothing_new_is_asked_in_silence(question: str) -> None:
+    new = answer(question).judged.keys() - WANTED[question]["judged"].keys()
+    assert not new, f"{question}: record {new}: python -m tests.smallest.regenerate"
