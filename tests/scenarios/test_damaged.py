@@ -30,10 +30,6 @@ MISTAKES = {
         HOLDS + "[settings]\nfew = [1]\n",
         "settings is {'few': [1]}; write a table of numbers, true or false, and text",
     ),
-    "a violation without length": (
-        HOLDS.replace("holds", "violated"),
-        "lengths is missing; write [lengths] and below it what is violated = states",
-    ),
     "a length of what holds": (
         HOLDS + "[lengths]\npresses-are-few = 3\n",
         'there are lengths where expect is "holds"; take them away',
