@@ -199,7 +199,7 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
 """Assignments, as an action writes them, and what the state is then."""
 
 
-def states(count: int = 150) -> list[tuple[Any, ...]]:
+def states(count: int = 100) -> list[tuple[Any, ...]]:
     """Some states, each variable drawn from its domain."""
     model, generator = Everything(), random.Random(1)
     values = [list(domain.values()) for domain in model.domains.values()]

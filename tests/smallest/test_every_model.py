@@ -57,7 +57,8 @@ def test_what_an_invariant_says(question: str, name: str) -> None:
     found, wanted = answer(question), WANTED[question]
     assert name in found.judged, f"{question} is not asked {name} any more"
     where, now = f"{question}: {name} ({found.where(name)})", found.data
-    assert now["judged"][name] == wanted["judged"][name], f"{where} is true, false, without a value in so many states"
+    judged, recorded = now["judged"][name], wanted["judged"][name]
+    assert judged == recorded, f"{where} is true, false, without a value in {judged} states, recorded {recorded}"
     length, before = now["violated"].get(name), wanted["violated"].get(name)
     assert length == before, f"{where} is first false in {length} states, recorded {before}"
 
