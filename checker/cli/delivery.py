@@ -91,13 +91,13 @@ class Output:
     def _write_itf(self, result: Result) -> None:
         if self.itf is None:
             return
-        from isrcheck.checker.traces.itf import itf_of
+        from isrcheck.checker.traces.itf import as_text, itf_of
 
         data = itf_of(result)
         if data is None:
             click.echo(f"isrcheck: there is no counterexample; {self.itf} is not written", err=True)
         else:
-            write_json(self.itf, data)
+            write_text(self.itf, as_text(data))
 
     def _write_page(self, result: Result) -> None:
         if self.html is None:
