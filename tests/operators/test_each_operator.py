@@ -15,7 +15,7 @@ import pytest
 import z3
 
 from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, Numbers, Terms
-from isrcheck.checker.kernel import columns, lanes
+from isrcheck.checker.kernel import lanes, operators
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.verdicts import Verdicts
@@ -211,7 +211,7 @@ def test_every_operator_of_expressions_is_in_some_operation() -> None:
     updates = [update for operation in WRITE for update in assignment(operation).updates.values()]
     seen = {node.operator for node in e.topological([*roots, *updates])}
     assert seen >= e.SEMANTICS.keys()
-    assert e.SEMANTICS.keys() == columns._OPERATORS.keys() == lanes._OPERATORS.keys()
+    assert e.SEMANTICS.keys() == operators.OPERATORS.keys() == lanes._OPERATORS.keys()
 
 
 def test_every_operation_is_true_and_false_somewhere() -> None:
