@@ -18,7 +18,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
-FIRST = ("tests/operators/", "tests/smallest/", "tests/test_architecture.py", "tests/language/", "tests/invariants/")
+FIRST = (
+    "tests/operators/", "tests/smallest/", "tests/wording/", "tests/test_architecture.py", "tests/language/",
+    "tests/invariants/",
+)  # fmt: skip
 """What breaks here breaks much elsewhere: these say in seconds which operation, model, invariant or import it is."""
 
 
