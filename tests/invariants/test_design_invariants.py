@@ -111,7 +111,7 @@ def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it
 
 
 def violated_by_scenarios() -> set[str]:
-    recorded = [path for d in ("v3", "alter-isr") for path in ROOT.glob(f"counterexamples/{d}-*/expected.json")]
+    recorded = [path for d in ("v3", "alter-isr") for path in ROOT.glob(f"counterexamples/**/{d}-*/expected.json")]
     summaries = [json.loads(path.read_text()) for path in recorded]
     return {name for s in summaries for name, f in s["invariants"].items() if f["verdict"] == "violated"}
 

@@ -90,7 +90,7 @@ def walk(model: Model, seed: int, length: int) -> Trace:
 
 
 def recordings() -> list[Path]:
-    return sorted(SCENARIOS.glob("*/trace.itf.json"))
+    return sorted(SCENARIOS.glob("**/trace.itf.json"))
 
 
 def told_recording(path: Path) -> None:
@@ -119,7 +119,7 @@ def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> N
 @pytest.mark.exhaustive
 def test_random_walks_at_the_settings_of_every_scenario() -> None:
     met: set[tuple[str, str]] = set()
-    for path in sorted(SCENARIOS.glob("*/scenario.toml")):
+    for path in sorted(SCENARIOS.glob("**/scenario.toml")):
         scenario = read_scenario(path.parent)
         model = load_model_class(scenario.specification()).cls(**scenario.settings)
         for seed in range(2):

@@ -101,7 +101,7 @@ def test_there_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (outcome.code, '"exit_code": 150' in outcome.out) == (150, True)
     scenario(tmp_path / "counterexamples" / "mine", HOLDS)
     outcome = run("check", "--scenario", "nine")
-    count = 1 + len(list(ROOT.glob("counterexamples/*/scenario.toml")))
+    count = 1 + len(list(ROOT.glob("counterexamples/**/scenario.toml")))
     assert outcome.err == (
         f"isrcheck: there is no scenario 'nine'; did you mean mine? {count} are known; or name a folder\n"
     )
