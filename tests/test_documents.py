@@ -14,7 +14,7 @@ from isrcheck.checker import LAYERS
 from isrcheck.checker.cli import main
 
 ROOT = Path(__file__).parent.parent
-SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/**/README.md"))
+SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/**/README.md"))
 PAGES = ["README.md", "docs/bounded.md", "docs/simulation.md", "docs/symmetry.md", *SCENARIOS]
 
 
