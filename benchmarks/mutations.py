@@ -14,10 +14,12 @@ from pathlib import Path
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
-from isrcheck.checker.reports.mutation import how
+from isrcheck.checker.mutation.table import how
+from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = {folder.name: folder for folder, _ in folders((str(ROOT / "counterexamples"),))}
 SCENARIOS = {
     "kip-101": "truncate-to-hw-fixed-by-kip-101",
     "kip-279": "kip-101-fixed-by-kip-279",
@@ -74,7 +76,7 @@ LIMITS = Limits(seconds=120, memory=3 << 30)
 
 def run(folder: str, workers: int | None, actions: str = "*", text: str = "") -> Mutation:
     """The mutants in the settings of a scenario: all, or those of some actions and lines."""
-    scenario = read(ROOT / "counterexamples" / folder)
+    scenario = read(FOLDERS[folder])
     names = tuple(fnmatch.filter(load_model_class(scenario.model).cls.actions(), actions))
     question = Question(scenario.model, scenario.settings, scenario.invariants, names, limits=LIMITS, workers=workers)
     return mutation(question, wanted=lambda _, m: not text or (m.edit.kind != "weakened" and text in m.edit.text))
@@ -85,10 +87,11 @@ def fixes(workers: int | None) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for fix, folder, actions, text in FIXES:
         found = run(folder, workers, actions, text)
+        link = f"[{fix}](../{FOLDERS[folder].relative_to(ROOT)})"
         for verdict in found.verdicts:
-            yield f"| [{fix}](../counterexamples/{folder}) {row(verdict)}"
+            yield f"| {link} {row(verdict)}"
         if not found.verdicts:
-            yield f"| [{fix}](../counterexamples/{folder}) | no such line: {found.own.verdict} {found.reason} | | | | |"
+            yield f"| {link} | no such line: {found.own.verdict} {found.reason} | | | | |"
     yield ""
 
 

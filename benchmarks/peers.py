@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from isrcheck.checker.cli.options import settings_of
 from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
 from isrcheck.checker.library import load_model_class
+from isrcheck.checker.profiles import settings_of
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 

@@ -308,11 +308,11 @@ def agreement(largest: int, master: str) -> None:
     from tests.spark.agreeing import Asked
 
     session, asked, turn = Spark(Cluster(master=master)).session, dict[str, int](), itertools.cycle((1, 2, 7))
-    for size, name in sorted((_size(path), path.parent.name) for path in ROOT.glob("counterexamples/*/expected.json")):
+    found = ROOT.glob("counterexamples/**/expected.json")
+    for size, name, folder in sorted((_size(path), path.parent.name, path.parent) for path in found):
         if size > largest:
             print(f"left out, too large: {name} ({size:,} states)", flush=True)
             continue
-        folder = ROOT / "counterexamples" / name
         scenario = read(folder, folder)
         asked[scenario.model] = asked.get(scenario.model, 0) + 1
         question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}

@@ -13,6 +13,7 @@ from typing import Any
 
 from isrcheck import check
 from isrcheck.checker.results import Result
+from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 
 PUBLISHED: dict[str, tuple[str, dict[str, Any], tuple[str, ...] | None]] = {
@@ -21,13 +22,14 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any], tuple[str, ...] | None]] = {
 }
 SCENARIOS = ("majority-with-crashes",)
 ROOT = Path(__file__).parent.parent
+FOLDERS = {folder.name: folder for folder, _ in folders((str(ROOT / "counterexamples"),))}
 
 
 def questions() -> Iterator[tuple[str, Any, dict[str, Any], tuple[str, ...] | None]]:
     for name, (model, settings, invariants) in PUBLISHED.items():
         yield name, model, settings, invariants
     for name in SCENARIOS:
-        scenario = read(ROOT / "counterexamples" / name)
+        scenario = read(FOLDERS[name])
         yield f"scenario {name}", scenario.specification(), dict(scenario.settings), scenario.invariants
 
 

@@ -153,7 +153,7 @@ def write_seen(scenario: Scenario, together: Changes) -> None:
 
 
 def holding(names: list[str]) -> Iterator[Scenario]:
-    for path in sorted(ROOT.glob("*/scenario.toml")):
+    for path in sorted(ROOT.glob("**/scenario.toml")):
         if any(fnmatch.fnmatch(path.parent.name, name) for name in names):
             scenario = read(path.parent, ROOT)
             if scenario.expect == "holds":

@@ -1,1 +1,31 @@
-"""The checker: questions about a model, the engines that answer them, and how answers are shown."""
+"""The checker: questions about a model, the engines that answer them, and how answers are shown.
+
+Its parts (a package, a module beside the packages, or one engine) lie in layers. A part imports parts of lower layers
+and of its own, and nowhere is there a way back.
+"""
+
+from typing import Final
+
+LAYERS: Final = {
+    "data": (
+        "What is asked and what is found, as data, and the words for its values; nothing here searches or tells.",
+        ("abilities", "exploration", "forecast", "library", "memory", "profiles", "results", "told", "wording"),
+    ),
+    "search": (
+        "What enumerates states: reductions, the kernel, datasets of states, and engines that do not know each other.",
+        ("symmetry", "kernel", "datasets", "engines"),
+    ),
+    "answers": (
+        "From what a search has seen to a result: verdicts, replayed traces, proofs.",
+        ("traces", "judging", "checking", "simulating", "replaying", "proofs", "proving", "failures"),
+    ),
+    "stories": (
+        "Results made into something to read: text, pages, reports of CI, graphs, other checkers' languages.",
+        ("reports", "pages", "ci", "graphs", "exports", "explorer"),
+    ),
+    "commands": (
+        "What users start: many checks at once, each told; the command line; `isrcheck` as a library.",
+        ("scenarios", "sweeps", "mutation", "cli", "public"),
+    ),
+}
+"""Layers from the lowest to the highest, each with what it is for and its parts."""

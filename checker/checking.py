@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
+from isrcheck.checker.abilities import ENGINES, refusal_of_arguments
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
@@ -26,7 +27,6 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 
-ENGINES: Final = ("local", "reference", "spark", "symbolic")
 DEPTH: Final = 20
 """How many levels the symbolic engine looks at where neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
@@ -82,9 +82,21 @@ def check(
         raise UnknownName(f"limits are isrcheck.Limits(states=..., seconds=..., memory=...), not {limits!r}")
     if isinstance(invariants, str):
         raise UnknownName(f"invariants are a list of names: [{invariants!r}]")
-    if engine != "local":
-        _require_local(engine, workers=workers is not None, symmetry=symmetry, keeping=keeping, storing=storing)
-    limits = _limits(engine, limits, fail_on_vacuity)
+    asked = {
+        "workers": workers is not None,
+        "symmetry": symmetry,
+        "keeping": keeping is not None,
+        "storing": storing != Storing(),
+        "limits.states": limits.states is not None,
+        "limits.depth": limits.depth is not None,
+        "fail_on_vacuity": fail_on_vacuity,
+        "cluster": cluster is not None,
+        "spark": spark is not None,
+    }
+    # Another engine would go on without it, and not say so.
+    if (refusal := refusal_of_arguments(engine, asked)) is not None:
+        raise UnknownName(refusal)
+    limits = _limits(engine, limits)
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance, begins_with = resolved(model, settings or {}, profile)
@@ -120,29 +132,10 @@ def check(
     return result
 
 
-def _require_local(engine: str, *, workers: bool, symmetry: bool, keeping: Keeping | None, storing: Storing) -> None:
-    """`UnknownName` for what the local engine alone can do: another one would go on without it, and not say so."""
-    asked = {
-        "has no workers; workers go": workers,
-        "does not count orbits; symmetry goes": symmetry,
-        "keeps no checkpoints of this kind; keeping goes": keeping is not None,
-        "has no store to choose; storing goes": storing != Storing(),
-    }
-    for what, given in asked.items():
-        if given:
-            raise UnknownName(f"engine {engine} {what} with engine local")
-
-
-def _limits(engine: str, limits: Limits, fail_on_vacuity: bool) -> Limits:
-    """The limits of an engine; `UnknownName` for what it cannot do."""
-    if engine != "symbolic":
-        if limits.depth is not None:
-            raise UnknownName(f"engine {engine} explores everything; a depth goes with engine symbolic")
-        return limits
-    if limits.states is not None or fail_on_vacuity:
-        what = "limit the depth" if limits.states is not None else "ask another engine about vacuity"
-        raise UnknownName(f"engine symbolic enumerates no states; {what}")
-    return limits if (limits.depth, limits.seconds) != (None, None) else replace(limits, depth=DEPTH)
+def _limits(engine: str, limits: Limits) -> Limits:
+    """The limits of an engine: one that unrolls has an end."""
+    ends = engine != "symbolic" or (limits.depth, limits.seconds) != (None, None)
+    return limits if ends else replace(limits, depth=DEPTH)
 
 
 def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> list[list[int]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from isrcheck.model.language.errors import UnknownName
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown", "sampled"]
 

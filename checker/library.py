@@ -23,6 +23,7 @@ from isrcheck.model.language.model import kebab
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
+MODELS: Final = "isrcheck.model."
 """How the names of modules begin that ship."""
 
 
@@ -101,8 +102,11 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
     beside = _marked(module) if module is not None else {}
     own = cls.predicates("invariant")
     variables, settings = set(cls().domains), {None, *cls.declared_settings()}
+    families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     shared = {
-        n: f for n, f in library_invariants().items() if set(needed(f)) <= variables and needed_setting(f) in settings
+        n: f
+        for n, f in library_invariants().items()
+        if set(needed(f)) <= variables and needed_setting(f) in settings and needed_family(f) in families
     }
     return dict(sorted({**shared, **beside, **own}.items()))
 
@@ -124,6 +128,11 @@ def needed(invariant: Invariant) -> tuple[str, ...]:
 def needed_setting(invariant: Invariant) -> str | None:
     """The setting that an invariant is about: a model that does not have it, or that fixes it, has nothing to judge."""
     return getattr(invariant, "__needs_setting__", None)
+
+
+def needed_family(invariant: Invariant) -> str | None:
+    """The folder of models for which alone an invariant is, and for those that are built upon them."""
+    return getattr(invariant, "__needs_family__", None)
 
 
 @cache

@@ -53,3 +53,12 @@ def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -
     if not named:
         return error
     return UnknownName(f"{error} ({', '.join(named)} by profile {profile}; set it too, or take --profile {BARE})")
+
+
+def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The values that texts stand for; `UnknownName` for names and values that the model does not have."""
+    declared = cls.declared_settings()
+    for setting in texts:
+        if setting not in declared:
+            raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")
+    return {setting: declared[setting].parsed(text) for setting, text in texts.items()}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
+from isrcheck.checker.exploration import OrbitCounts
+from isrcheck.checker.told import Story
 from isrcheck.model.language.domains import Domain, Value
 from isrcheck.model.language.system import Label
-
-if TYPE_CHECKING:
-    from isrcheck.checker.exploration import OrbitCounts
-    from isrcheck.checker.traces.narration import Story
 
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1

@@ -117,7 +117,7 @@ def _one_record(one: Any, other: Any, offset: int) -> Any:
 
 
 @invariant
-@needs("log", "committed")
+@needs("log", family="designs")
 def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
     """Where two logs have the same record at an offset, they have the same records before it."""
 

@@ -18,6 +18,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
+FIRST = (
+    "tests/operators/", "tests/smallest/", "tests/wording/", "tests/test_architecture.py", "tests/language/",
+    "tests/invariants/",
+)  # fmt: skip
+"""What breaks here breaks much elsewhere: these say in seconds which operation, model, invariant or import it is."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The pointed tests first, those of a question together, and all others in the order of their files."""
+    questions: dict[str, int] = {}
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        first = next((i for i, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
+        question = item.callspec.params.get("question") if hasattr(item, "callspec") else None
+        return first, questions.setdefault(str(question), len(questions)) if first == 1 else 0
+
+    items.sort(key=place)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tests keep compiled code for each other, and apart from that of the user who runs them."""
     if hasattr(config, "cache"):  # a worker of pytest-xdist has what its controller has set

@@ -1,13 +1,18 @@
-"""Who may import whom: `model` <- `invariants` <- `checker`, and what is imported only where it is needed."""
+"""Who may import whom: `model` <- `invariants` <- `checker` with its layers, and what is imported only when needed."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from isrcheck.checker import LAYERS
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(p for package in ("model", "invariants", "checker") for p in (ROOT / package).rglob("*.py"))
@@ -21,7 +26,7 @@ HOMES = {
     "llvmlite": ("checker/kernel", "checker/engines/local", "checker/engines/simulation"),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
-    "pyarrow": ("checker/engines/spark", "checker/datasets"),
+    "pyarrow": ("checker/engines/spark", "checker/datasets", "checker/sweeps"),
     "z3": ("checker/engines/symbolic", "checker/proofs"),
     "cvc5": ("checker/proofs",),
     "networkx": ("checker/graphs",),
@@ -32,6 +37,7 @@ HOMES = {
 }
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The dotted names that a file imports, wherever in the file."""
     names: set[str] = set()
@@ -46,6 +52,70 @@ def imported(path: Path) -> set[str]:
 
 def under(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
+
+
+def dotted(path: Path) -> str:
+    """A file as it is imported."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    parts = parts[2:] if parts[:2] == ["checker", "public"] else parts
+    return ".".join(["isrcheck", *parts]).removesuffix(".__init__")
+
+
+NAMES = {dotted(path): path for path in MODULES}
+ARROWS = {
+    name: {max((n for n in NAMES if under(other, n)), key=len) for other in imported(path) if under(other, "isrcheck")}
+    - {name}
+    for name, path in NAMES.items()
+}
+"""Each module with those that it imports, wherever in the file and be it for a type alone."""
+LAYER_OF = {part: layer for layer, (_, parts) in LAYERS.items() for part in parts}
+HEIGHT = {layer: height for height, layer in enumerate(LAYERS)}
+
+
+def part_of(name: str) -> str | None:
+    """The part of the checker that a module belongs to; None for what is no part of it (the package itself too)."""
+    if NAMES[name].is_relative_to(ROOT / "checker/public"):
+        return "public"
+    steps = name.split(".")
+    if steps[:2] != ["isrcheck", "checker"] or len(steps) == 2:
+        return None
+    return ".".join(steps[2:4]) if steps[2] == "engines" else steps[2]
+
+
+def a_way_back(arrows: Mapping[str, set[str]]) -> str:
+    """A circle in words; nothing where there is none."""
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return " <- ".join(error.args[1])
+    return ""
+
+
+def test_no_module_imports_itself_in_the_end() -> None:
+    assert not a_way_back(ARROWS)
+
+
+def test_no_part_of_the_checker_imports_itself_in_the_end() -> None:
+    parts: dict[str, set[str]] = {}
+    for name, others in ARROWS.items():
+        if (part := part_of(name)) is not None:
+            parts.setdefault(part, set()).update({p for o in others if (p := part_of(o)) is not None} - {part})
+    assert not a_way_back(parts)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if part_of(name)])
+def test_a_layer_imports_what_is_below(name: str) -> None:
+    here = LAYER_OF[str(part_of(name)).partition(".")[0]]
+    for other in sorted(ARROWS[name]):
+        if (part := part_of(other)) is not None:
+            there = LAYER_OF[part.partition(".")[0]]
+            assert HEIGHT[there] <= HEIGHT[here], f"{name} ({here}) must not import {other} ({there}); see LAYERS"
+
+
+def test_the_layers_name_each_part_once() -> None:
+    parts = [part for _, parts in LAYERS.values() for part in parts]
+    there = {p.stem for p in (ROOT / "checker").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert sorted(parts) == sorted(there - {"__init__"})
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from isrcheck import check
+from isrcheck.checker import LAYERS
 from isrcheck.checker.cli import main
 
 ROOT = Path(__file__).parent.parent
-SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/README.md"))
+SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/**/README.md"))
 PAGES = ["README.md", "docs/bounded.md", "docs/simulation.md", "docs/symmetry.md", *SCENARIOS]
 
 
@@ -39,6 +40,20 @@ def test_a_page_shows_real_output(page: str, command: str, lines: list[str]) -> 
     for line in lines:
         # `[...]` stands for lines left out; what is shown stands there in this order.
         assert line.strip() == "[...]" or line in output, f"{line!r} is not in the output, or not in this place"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
+def test_what_a_page_says_of_the_code_is_there(page: str) -> None:
+    text = (ROOT / page).read_text()
+    files = re.findall(r"`((?:model|invariants|checker|tests|benchmarks|docs)/[\w/.]*)`", text)
+    modules = re.findall(r"python -m ([\w.]+)", text)
+    assert files
+    for name in [*files, *(f"{module.replace('.', '/')}.py" for module in modules if module.startswith("tests."))]:
+        assert (ROOT / name).exists(), name
+
+
+def test_the_page_for_those_who_change_the_code_names_the_layers() -> None:
+    assert f"({', '.join(LAYERS)})" in (ROOT / "docs/contributing.md").read_text()
 
 
 def test_there_are_examples() -> None:

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("model", "invariants", "checker", "counterexamples")
 OWN = """\
 from isrcheck import Model, action, broker, number, setting
+from tests.scenarios.shipped import FOLDERS
 
 
 class Mine(Model):
@@ -122,12 +123,12 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
     assert installed.run(folder, "isrcheck", "check", "kip-101", "-s", "replicas=2", "--quiet", code=12).startswith(
         "VIOLATED  kip-101: strong-isr in 12 states, weak-isr in 12 states\n"
     )
-    shipped = {path.parent.name for path in ROOT.glob("counterexamples/*/scenario.toml")}
+    shipped = {path.parent.name for path in ROOT.glob("counterexamples/**/scenario.toml")}
     assert {each["name"] for each in json.loads(installed.run(folder, "isrcheck", "scenarios", "--json"))} == shipped
     assert "as expected: violated" in installed.run(folder, "isrcheck", "check", "--scenario", "kip-101", code=12)
     refused = installed.run(folder, "isrcheck", "regress", "--update", code=2)
     assert "--update rewrites scenarios, and those that come with isrcheck are not yours" in refused
-    recorded = installed.packages / "isrcheck" / "counterexamples" / "kip-101"
+    recorded = installed.packages / "isrcheck" / FOLDERS["kip-101"].relative_to(ROOT)
     assert "1 as recorded" in installed.run(folder, "isrcheck", "regress", recorded)
     assert "Why must a follower not truncate" in installed.run(folder, "isrcheck", "lessons")
     assert installed.run(folder, "isrcheck", "lessons", "7").startswith("# 7. Everybody in the ISR is dead.")
@@ -138,7 +139,7 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_every_shipped_scenario_is_as_recorded_from_a_wheel(installed: Installed, tmp_path: Path) -> None:
-    count = len(list(ROOT.glob("counterexamples/*/scenario.toml")))
+    count = len(list(ROOT.glob("counterexamples/**/scenario.toml")))
     assert f"{count} scenarios: {count} as recorded" in installed.run(tmp_path, "isrcheck", "regress")
 
 

@@ -9,6 +9,7 @@ import pytest
 import isrcheck
 from isrcheck.checker.library import load_model_class
 from tests.cli.running import counter, run
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parent.parent
 TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
@@ -43,7 +44,7 @@ def test_what_a_proof_cannot_be_asked(asked: dict[str, object], message: str) ->
 
 
 def test_a_recorded_trace_is_replayed(tmp_path: Path) -> None:
-    recorded = ROOT / "counterexamples" / "kip-101" / "trace.itf.json"
+    recorded = FOLDERS["kip-101"] / "trace.itf.json"
     (found,) = isrcheck.replay(recorded)
     assert (found.outcome.valid, found.confirmed) == (True, True)
     # The design that mends it refuses a step of that trace.

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
-from isrcheck.checker.reports.layout import plural
-from isrcheck.checker.reports.source import repository_path
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Exit, Finding, Result, Trace
+from isrcheck.checker.wording.layout import plural
+from isrcheck.checker.wording.source import repository_path
+from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 """`failed` is a violation or a difference, `error` what could not be found out, `skipped` what another failure hid."""

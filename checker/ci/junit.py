@@ -5,15 +5,13 @@ There is no standard; this is what Jenkins' xUnit plugin accepts by its junit-10
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from isrcheck.checker.ci.cases import Case
+from isrcheck.checker.wording.xml import clean
 
-REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot have, not even escaped."""
 ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
@@ -57,11 +55,6 @@ def _testcase(suite: Element, case: Case, classname: str) -> None:
             inner.set("type", "violation" if case.outcome == "failed" else "incomplete")
             place = f"{case.location.file}:{case.location.line}\n" if case.location is not None else ""
             inner.text = clean(f"{place}{case.text or case.message}")
-
-
-def clean(text: str) -> str:
-    """Text without what XML cannot have; markup is escaped where the document is written."""
-    return REFUSED.sub("\ufffd", text)
 
 
 def _seconds(value: float) -> str:

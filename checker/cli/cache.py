@@ -19,7 +19,7 @@ def command(clear: bool) -> None:
 
     The environment variable ISRCHECK_CACHE names another folder; empty it keeps nothing, as --no-cache does.
     """
-    from isrcheck.checker.reports.layout import plural
+    from isrcheck.checker.wording.layout import plural
 
     folder = objects()
     if folder is None:

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.abilities import ENGINES, refusal_of_options
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.expectation import expectation_lines, settle
-from isrcheck.checker.cli.failures import failure_of
 from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
+    fitting_options,
     keeping_of,
     keeping_options,
     profile_option,
     seconds_of,
-    settings_of,
     settings_option,
     size_of,
     storing_of,
     storing_options,
 )
 from isrcheck.checker.cli.watching import watched
+from isrcheck.checker.failures import failure_of
+from isrcheck.checker.profiles import settings_of
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class Question:
     storing: Storing
 
 
+@fitting_options
 @click.command("check", short_help="Explores a model and reports.")
 @click.argument("model", required=False)
 @click.option(
@@ -74,9 +77,7 @@ class Question:
 @settings_option
 @profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
-@click.option(
-    "--engine", type=click.Choice(["local", "reference", "spark", "symbolic"]), default="local", show_default=True
-)
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
 @click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
@@ -90,14 +91,12 @@ class Question:
 )
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads of the local engine; by default one a core."
-)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The last level that --engine symbolic looks at; 20, unless --max-seconds is given.",
+    help="The last level that is looked at; 20, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
@@ -118,15 +117,14 @@ def command(watch: bool, **options: Any) -> None:
 
 
 def _check(options: dict[str, Any]) -> None:
+    if (refusal := refusal_of_options(options["engine"], options)) is not None:
+        raise click.UsageError(refusal)
     spark = {name: options.pop(name) for name in OF_SPARK}
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
-    storing = storing_of(options["engine"], options.pop("store"), options.pop("store_folder"))
+    storing = storing_of(options.pop("store"), options.pop("store_folder"))
     output, cluster = Output.taken(options), cluster_of(options["engine"], spark)
     question = Question(**options, cluster=cluster, output=output, keeping=keeping, storing=storing)
-    if question.cluster is not None and question.max_memory is not None:
-        raise click.UsageError("--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead")
     _require_one_question(question)
-    _require_fitting_options(question)
     output.require_apart()
     scenario = None
     try:
@@ -153,22 +151,6 @@ def _require_one_question(question: Question) -> None:
     given = [name for name, value in options.items() if value]
     if question.scenario is not None and given:
         raise click.UsageError(f"--scenario says itself what is checked; take {', '.join(given)} away")
-
-
-def _require_fitting_options(question: Question) -> None:
-    """The symbolic engine unrolls to a depth and enumerates no states, the others do the contrary; one has workers."""
-    symbolic = question.engine == "symbolic"
-    if question.depth is not None and not symbolic:
-        raise click.UsageError(f"--engine {question.engine} explores everything; --depth goes with --engine symbolic")
-    if question.workers is not None and question.engine != "local":
-        raise click.UsageError(f"--engine {question.engine} has no workers; take --workers away")
-    if question.symmetry and question.engine != "local":
-        message = f"--engine {question.engine} does not count orbits; take --symmetry away"
-        raise click.UsageError(message)
-    given = {"--max-states": question.max_states, "--fail-on-vacuity": question.fail_on_vacuity}
-    refused = [name for name, value in given.items() if symbolic and value]
-    if refused:
-        raise click.UsageError(f"--engine symbolic enumerates no states; take {', '.join(refused)} away")
 
 
 def _scenario(question: Question) -> Scenario | None:
@@ -224,8 +206,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, then writes the files."""
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.reports.text import brief, report
+    from isrcheck.checker.wording.layout import Ink
 
     def text(ink: Ink) -> str:
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)

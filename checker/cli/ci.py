@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from isrcheck.checker.cli.failures import Failure
 from isrcheck.checker.cli.output import write_json, write_text
+from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:

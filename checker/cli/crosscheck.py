@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.failures import Failure
-from isrcheck.checker.cli.options import profile_option, seconds_of, settings_of, settings_option, size_of
+from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.output import require_writable, write_json
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _same(ours: Result, theirs: Found) -> bool:
 
 
 def _tell(ours: Result, found: list[Found]) -> None:
-    from isrcheck.checker.reports.layout import columns
+    from isrcheck.checker.wording.layout import columns
 
     verdict = {True: "violated", False: "holds"}
     rows = [("", "distinct", "generated", "invariants", "")]

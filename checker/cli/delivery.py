@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.ci import Reports
-from isrcheck.checker.cli.failures import Failure, os_words
 from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.results import Result
+    from isrcheck.checker.wording.layout import Ink
 
 html_option = click.option(
     "--html", metavar="FILE", help="Write the report as a page for a browser; - is standard output."
@@ -91,13 +91,13 @@ class Output:
     def _write_itf(self, result: Result) -> None:
         if self.itf is None:
             return
-        from isrcheck.checker.traces.itf import itf_of
+        from isrcheck.checker.traces.itf import as_text, itf_of
 
         data = itf_of(result)
         if data is None:
             click.echo(f"isrcheck: there is no counterexample; {self.itf} is not written", err=True)
         else:
-            write_json(self.itf, data)
+            write_text(self.itf, as_text(data))
 
     def _write_page(self, result: Result) -> None:
         if self.html is None:
@@ -116,7 +116,7 @@ class Output:
 
 def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
     """Prints the report, then writes the files, and ends with the exit code of the result."""
-    from isrcheck.checker.reports.layout import Ink
+    from isrcheck.checker.wording.layout import Ink
 
     ink = Ink(_coloured(sys.stderr if output.to_stdout else sys.stdout))
     unprinted: Exception | None = None

@@ -105,7 +105,7 @@ def _data(
 
 def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
     from isrcheck.checker.reports.counterexample import trace_text
-    from isrcheck.checker.reports.layout import columns, number, plural
+    from isrcheck.checker.wording.layout import columns, number, plural
 
     lines = [f"compared by {', '.join(data['common_variables'])}"]
     if data["other_variables"]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.results import Result
     from isrcheck.checker.scenarios.scenario import Scenario
+    from isrcheck.checker.wording.layout import Ink
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
@@ -25,7 +25,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
     """Title, settings that differ from the scenario's, and whether it is as expected."""
-    from isrcheck.checker.reports.layout import columns
+    from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):
         last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]

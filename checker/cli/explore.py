@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.failures import Failure, os_words
 from isrcheck.checker.cli.options import model_at, profile_option, settings_option
+from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from isrcheck.checker.cli.failures import Failure
-from isrcheck.checker.cli.options import model_at, profile_option, settings_of, settings_option
+from isrcheck.checker.cli.options import model_at, profile_option, settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:

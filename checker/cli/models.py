@@ -66,13 +66,13 @@ def _sentence(model: LoadedModel) -> str:
 
 
 def _list(models: list[LoadedModel]) -> str:
-    from isrcheck.checker.reports.layout import columns
+    from isrcheck.checker.wording.layout import columns
 
     return "\n".join(columns(((m.name, _sentence(m)) for m in models), indent=""))
 
 
 def _details(model: LoadedModel) -> str:
-    from isrcheck.checker.reports.layout import columns
+    from isrcheck.checker.wording.layout import columns
 
     data = described(model)
     settings = [
@@ -89,7 +89,7 @@ def _details(model: LoadedModel) -> str:
 
 def _profiles(data: dict[str, Any]) -> list[str]:
     """Each profile: what it asks, how large it is where that is recorded, and what is not as by default."""
-    from isrcheck.checker.reports.layout import columns, number
+    from isrcheck.checker.wording.layout import columns, number
 
     lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]
     for name, each in data["profiles"].items():

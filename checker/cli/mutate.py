@@ -82,7 +82,7 @@ def _require_number(found: Mutation, number: int) -> None:
 
 
 def _text(found: Mutation, show: int | None, quiet: bool) -> str:
-    from isrcheck.checker.reports.mutation import headline, mutation_text
+    from isrcheck.checker.mutation.table import headline, mutation_text
 
     if quiet:
         return headline(found) + "\n"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from isrcheck.model.language import UnknownName
-from isrcheck.model.language.errors import nearest
+from isrcheck.checker.abilities import helped
 from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
@@ -108,15 +107,21 @@ def storing_options(command: Command) -> Command:
     return command
 
 
-def storing_of(engine: str, store: str, folder: str | None) -> Storing:
+def storing_of(store: str, folder: str | None) -> Storing:
     """What the options say of the local engine."""
-    if engine != "local" and (store != "memory" or folder is not None):
-        raise click.UsageError("--store and --store-folder: only with --engine local")
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk or --store compact")
     from isrcheck.checker.exploration import Storing
 
     return Storing(cast(Any, store), folder)
+
+
+def fitting_options(command: click.Command) -> click.Command:
+    """Says in the help of each option for which engines it is, where it is not for all."""
+    for option in command.params:
+        if isinstance(option, click.Option):
+            option.help = helped(option.opts[0], option.help or "")
+    return command
 
 
 def cluster_options(command: Command) -> Command:
@@ -128,15 +133,13 @@ def cluster_options(command: Command) -> Command:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _KEEPING: Final = (
-    click.option(
-        "--checkpoint", metavar="DIR", help="Local, Spark: keep the levels in a new folder (Spark: as a dataset)."
-    ),
-    click.option("--resume", metavar="DIR", help="Local, Spark: go on with the levels of a folder, and keep the new."),
+    click.option("--checkpoint", metavar="DIR", help="Keep the levels in a new folder (Spark: as a dataset)."),
+    click.option("--resume", metavar="DIR", help="Go on with the levels of a folder, and keep the new."),
     click.option(
         "--checkpoint-every",
         type=seconds_of,
         metavar="S",
-        help="Local: keep levels at most once in so many seconds, by default 30.",
+        help="Keep levels at most once in so many seconds, by default 30.",
     ),
 )
 _STORING: Final = (
@@ -145,36 +148,32 @@ _STORING: Final = (
         type=click.Choice(["memory", "disk", "compact"]),
         default="memory",
         show_default=True,
-        help="Local: states in memory, on disk, or on disk with fingerprints in memory (may omit states).",
+        help="States in memory, on disk, or on disk with fingerprints in memory (may omit states).",
     ),
-    click.option("--store-folder", metavar="DIR", help="Local: where disk and compact have their files."),
+    click.option("--store-folder", metavar="DIR", help="Where disk and compact have their files."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="Spark: where it runs, by default local[*]."),
-    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Spark: owners of states."),
-    click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Spark: only for larger levels."),
+    click.option("--master", metavar="URL", help="Where it runs, by default local[*]."),
+    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Owners of states."),
+    click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Only for larger levels."),
     click.option(
         "--conf",
         type=assignment,
         multiple=True,
         callback=once,
         metavar="NAME=VALUE",
-        help="Spark: one of its settings.",
+        help="One of Spark's settings.",
     ),
-    click.option("--transitions", is_flag=True, help="Spark: keep the steps in the dataset too."),
+    click.option("--transitions", is_flag=True, help="Keep the steps in the dataset too."),
 )
 
 
 def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
-    """What the options say, None for another engine; they are of no use to it."""
+    """What the options say, None for another engine."""
+    if engine != "spark":
+        return None
     # 0 is a threshold, though it equals False.
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != {}}
-    if engine != "spark":
-        given = {name: value for name, value in given.items() if name not in ("checkpoint", "resume")}
-        if given:
-            words = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
-            raise click.UsageError(f"{words}: only with --engine spark")
-        return None
     from isrcheck.checker.engines.spark.cluster import Cluster
 
     names = {"spark_threshold": "threshold"}
@@ -185,13 +184,9 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
     """What the options say of the local engine; Spark has its dataset, and the others keep nothing."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
-    given = {"--checkpoint": checkpoint, "--resume": resume}
-    named = [name for name, value in given.items() if value is not None]
-    if named and engine not in ("local", "spark"):
-        raise click.UsageError(f"{named[0]}: only with --engine local or spark")
-    if every is not None and (engine != "local" or not named):
-        raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume of --engine local")
     folder = checkpoint if resume is None else resume
+    if every is not None and folder is None:
+        raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume")
     if folder is None or engine != "local":
         return None
     from isrcheck.checker.exploration import Keeping
@@ -199,17 +194,8 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
     return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
 
 
-def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The values that texts stand for; `UnknownName` for names and values that the model does not have."""
-    declared = cls.declared_settings()
-    for setting in texts:
-        if setting not in declared:
-            raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")
-    return {setting: declared[setting].parsed(text) for setting, text in texts.items()}
-
-
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
     """The model at the settings of a command line, over those of its profile."""
-    from isrcheck.checker.profiles import begun, profile_of
+    from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

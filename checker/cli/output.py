@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from isrcheck.checker.cli.failures import Failure, os_words
+from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 STDOUT: Final = "-"

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from isrcheck.checker.forecast import forecast
-from isrcheck.checker.reports.layout import number, size
+from isrcheck.checker.wording.layout import number, size
 
 if TYPE_CHECKING:
     from isrcheck.checker.exploration import Progress

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.failures import Failure, failure_of
 from isrcheck.checker.cli.options import model_at, profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.model.language.profiles import BARE
 
@@ -139,8 +139,8 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
 
 
 def _deliver(result: ProofResult, json_path: str | None, every: bool, quiet: bool) -> None:
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.reports.proof import report, verdict_line
+    from isrcheck.checker.wording.layout import Ink
 
     stream = sys.stderr if json_path == STDOUT else sys.stdout
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -12,15 +12,15 @@ import click
 
 from isrcheck.checker.cli.ci import Reports, ci_options
 from isrcheck.checker.cli.delivery import Output, html_option
-from isrcheck.checker.cli.failures import Failure, failure_of
 from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
 from isrcheck.checker.cli.output import write_json, write_text
+from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.pages.overview import Shown
     from isrcheck.checker.scenarios.derived import Derived
+    from isrcheck.checker.scenarios.overview import Shown
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = Derived | tuple[str, int]
@@ -220,8 +220,8 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
     """What continuous integration reads; a scenario is a test case, at its own file."""
     from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
-    from isrcheck.checker.reports.source import repository_path
     from isrcheck.checker.scenarios.scenario import FILE
+    from isrcheck.checker.wording.source import repository_path
 
     words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
     cases = []
@@ -248,7 +248,7 @@ def _text(outcome: Regression) -> list[str]:
 
 
 def _verdict(summary: dict[str, Any]) -> str:
-    from isrcheck.checker.reports.layout import plural
+    from isrcheck.checker.wording.layout import plural
 
     lengths = [f"{name} {f['length']}" for name, f in sorted(summary["invariants"].items()) if "length" in f]
     found = f"{summary['verdict']}: {', '.join(lengths)}" if lengths else summary["verdict"]
@@ -256,7 +256,7 @@ def _verdict(summary: dict[str, Any]) -> str:
 
 
 def _total(outcomes: list[Regression]) -> str:
-    from isrcheck.checker.reports.layout import plural
+    from isrcheck.checker.wording.layout import plural
 
     counted = [(status, sum(o.status == status for o in outcomes)) for status in sorted({o.status for o in outcomes})]
     return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"
@@ -264,7 +264,7 @@ def _total(outcomes: list[Regression]) -> str:
 
 def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
     """Writes the overview; what went wrong, if it did."""
-    from isrcheck.checker.pages.overview import overview_page
+    from isrcheck.checker.scenarios.overview import overview_page
 
     try:
         write_text(path, overview_page(_total(outcomes), [_shown(outcome) for outcome in outcomes]))
@@ -274,7 +274,7 @@ def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
 
 
 def _shown(outcome: Regression) -> Shown:
-    from isrcheck.checker.pages.overview import Shown
+    from isrcheck.checker.scenarios.overview import Shown
 
     return Shown(
         name=outcome.name,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.failures import Failure, failure_of
-from isrcheck.checker.cli.options import settings_of, settings_option
+from isrcheck.checker.cli.options import settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.failures import Failure, failure_of
+from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:

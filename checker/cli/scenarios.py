@@ -1,19 +1,31 @@
-"""`isrcheck scenarios`: what is written down, and what is expected of it."""
+"""`isrcheck scenarios`: what is written down, and what is expected of it; `isrcheck scenarios new` begins another."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import meant, shipped_option
+from isrcheck.checker.cli.options import meant, settings_option, shipped_option
 
 if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
 
 
-@click.command("scenarios", short_help="Lists scenarios: model, expectation, title.")
+class ListOrNew(click.Command):
+    """`new` is a command of its own: a folder of that name is `./new`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] == ["new"]:
+            return new.make_context("scenarios new", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios: model, expectation, title; begins a new one.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
@@ -21,17 +33,57 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     """Lists the scenarios of PATH: a scenario's folder, or one that has such folders.
 
     Without PATH it lists those in ./counterexamples, and where there is no such folder, or with --shipped, those that
-    come with isrcheck.
+    come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins one: `isrcheck scenarios new --help`.
     """
-    from isrcheck.checker.reports.layout import columns
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
+    from isrcheck.checker.wording.layout import columns
 
     found = [read(*pair) for pair in folders(meant(paths, shipped))]
     if as_json:
         click.echo(json.dumps([described(scenario) for scenario in found], indent=1))
     else:
         click.echo("\n".join(columns(((s.name, s.model, expected(s), s.title) for s in found), indent="")))
+
+
+@click.command("new")
+@click.argument("name")
+@click.option("--model", required=True, metavar="MODEL", help="A name, my_model.py or my_model.py:Class.")
+@settings_option
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
+@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
+@click.option("--in", "group", metavar="DIR", help="Where its folder is made; else beside others of this model.")
+def new(
+    name: str,
+    model: str,
+    settings: dict[str, str],
+    invariants: tuple[str, ...],
+    keep_going: bool,
+    deadlock: bool,
+    group: str | None,
+) -> None:
+    """Begins the scenario NAME: checks MODEL, and writes what was found into a folder of that name.
+
+    The folder is made in ./counterexamples, beside the other scenarios of MODEL; one that is there is left alone (exit
+    code 153). Settings are over the bare defaults. Title, source and story are yours to write.
+    """
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.profiles import settings_of
+    from isrcheck.checker.scenarios.beginning import begin
+    from isrcheck.checker.scenarios.collection import OWN, called, group_of
+    from isrcheck.checker.scenarios.scenario import FILE
+
+    if not name or Path(name).name != name:
+        raise click.UsageError(f"{name!r} is no name of a folder; say where it is made with --in")
+    loaded = load_model_class(model)
+    folder = Path(group_of(model) if group is None else group) / name
+    if group is None and (other := called(name, OWN)) is not None:
+        folder = other
+    asked = {"invariants": list(invariants), "deadlock": deadlock, "keep_going": keep_going}
+    scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
+    click.echo(f"{folder}: {expected(scenario)}")
+    click.echo(f"write title, source and story in {folder / FILE}; then: isrcheck regress {folder}")
 
 
 def expected(scenario: Scenario) -> str:

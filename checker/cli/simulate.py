@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.cli.delivery import Output, deliver
-from isrcheck.checker.cli.failures import failure_of
-from isrcheck.checker.cli.options import profile_option, seconds_of, settings_of, settings_option
+from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option
+from isrcheck.checker.failures import failure_of
+from isrcheck.checker.profiles import settings_of
 
 if TYPE_CHECKING:
-    from isrcheck.checker.reports.layout import Ink
     from isrcheck.checker.results import Result
+    from isrcheck.checker.wording.layout import Ink
 
 DEPTH: Final = 100
 

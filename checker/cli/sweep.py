@@ -56,14 +56,14 @@ def _outcomes(
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.interruptions import deferred
     from isrcheck.checker.engines.spark.session import Spark
-    from isrcheck.checker.engines.spark.sweeping import outcomes
+    from isrcheck.checker.sweeps.on_spark import outcomes
 
     with deferred():
         return outcomes(Spark(Cluster(master=master, conf=conf)), cells)
 
 
 def _text(titles: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    from isrcheck.checker.reports.layout import columns, number, plural, seconds
+    from isrcheck.checker.wording.layout import columns, number, plural, seconds
 
     table = [
         (title, ", ".join(row["invariants"] or ("default",)), _verdict(row), number(row["distinct"]),

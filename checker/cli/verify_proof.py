@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.failures import Failure, failure_of
 from isrcheck.checker.cli.options import seconds_of, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:

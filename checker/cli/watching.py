@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from isrcheck.checker.cli.failures import tell
+from isrcheck.checker.cli.exits import tell
 
 LOOK = 50
 """Milliseconds between two looks at what was saved."""

@@ -7,8 +7,8 @@ from typing import Any
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.plots import Panel
 from isrcheck.checker.datasets.tables import action_rows, level_rows
-from isrcheck.checker.reports.layout import columns, number
 from isrcheck.checker.results import FORMAT
+from isrcheck.checker.wording.layout import columns, number
 
 Distribution = list[tuple[int, int, int, int]]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from isrcheck.model.language.concrete import holds, leaves_of, run
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.model import Action, Model, as_parameter
+from isrcheck.model.language.marks import Action
+from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label, actor_of
 

@@ -13,13 +13,14 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import instance_data
 from isrcheck.checker.pages.stories import lanes, partners, sentence, story
-from isrcheck.checker.reports.layout import plural
-from isrcheck.checker.reports.values import differences, label_text
 from isrcheck.checker.results import Instance, Step, Trace
+from isrcheck.checker.told import Lane
 from isrcheck.checker.traces.files import DamagedFile, Recording, decoded, recognised
-from isrcheck.checker.traces.narration import Lane, lane_of
+from isrcheck.checker.traces.narration import lane_of
 from isrcheck.checker.traces.refusals import is_instance, unmet_requirement
 from isrcheck.checker.traces.replay import replay
+from isrcheck.checker.wording.layout import plural
+from isrcheck.checker.wording.values import differences, label_text
 from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.language.model import Model, as_parameter

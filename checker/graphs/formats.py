@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from isrcheck.checker.ci.junit import clean
+from isrcheck.checker.wording.xml import clean
 
 
 def graphml(graph: nx.MultiDiGraph) -> str:

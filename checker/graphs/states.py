@@ -10,8 +10,8 @@ from itertools import pairwise
 import networkx as nx
 
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.reports.values import differences, label_text, parts
 from isrcheck.checker.results import Trace
+from isrcheck.checker.wording.values import differences, label_text, parts
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State

@@ -16,10 +16,10 @@ from isrcheck.checker.mutation.comparison import Difference, differences
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.mutants import Family, Mutant, Touched, chosen_actions, family, mutated
 from isrcheck.checker.reports.counterexample import violations_text
-from isrcheck.checker.reports.source import repository_path
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import FORMAT, Exit, Finding, Result, Trace
 from isrcheck.checker.scenarios.pool import in_order
+from isrcheck.checker.wording.source import repository_path
+from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import trace
 

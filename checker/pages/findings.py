@@ -7,8 +7,8 @@ from typing import Any
 from isrcheck.checker.pages.stories import story
 from isrcheck.checker.reports.counterexample import blame_text
 from isrcheck.checker.reports.text import violated
-from isrcheck.checker.reports.values import data_text
 from isrcheck.checker.results import Finding, Instance, Result, Trace
+from isrcheck.checker.wording.values import data_text
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import shown
 

@@ -10,9 +10,9 @@ from isrcheck.checker.datasets.plots import Panel, svg
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import told_traces
 from isrcheck.checker.pages.page import page
-from isrcheck.checker.reports.layout import number, plural, seconds, size
 from isrcheck.checker.reports.text import finding_text, note_on, uncovered, vacuity, verdict_line
 from isrcheck.checker.results import Result
+from isrcheck.checker.wording.layout import number, plural, seconds, size
 from isrcheck.model.language.system import shown
 from isrcheck.model.language.tracing import sentence_of
 

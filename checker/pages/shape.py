@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from isrcheck.checker.reports.values import text_of
 from isrcheck.checker.traces.logs import logs
+from isrcheck.checker.wording.values import text_of
 from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
 from isrcheck.model.language.model import Model
 

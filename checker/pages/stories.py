@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from isrcheck.checker.pages.shape import Shape
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Step, Trace
-from isrcheck.checker.traces.narration import Lane, lane_of
+from isrcheck.checker.told import Lane
+from isrcheck.checker.traces.narration import lane_of
+from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.domains import Broker, BrokerSet
-from isrcheck.model.language.model import Action, Model
+from isrcheck.model.language.marks import Action
+from isrcheck.model.language.model import Model
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import told

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.reports.layout import number
+from isrcheck.checker.wording.layout import number
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.system import Predicate, TransitionSystem
 

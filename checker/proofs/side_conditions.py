@@ -13,9 +13,9 @@ from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.proofs.attempts import Attempt, Bound, unbounded
 from isrcheck.checker.proofs.history import differences
 from isrcheck.checker.proofs.tie import Tie
-from isrcheck.checker.reports.layout import number
-from isrcheck.model.language.model import Setting
+from isrcheck.checker.wording.layout import number
 from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2

@@ -49,7 +49,7 @@ class ScenarioItem(pytest.Item):
         assert_as_recorded(read(self.path.parent, self.config.rootpath))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from isrcheck.checker.cli.failures import failure_of
+        from isrcheck.checker.failures import failure_of
 
         if isinstance(excinfo.value, AssertionError):
             return str(excinfo.value)

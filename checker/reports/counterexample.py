@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns
 from isrcheck.checker.reports.story import story_text
-from isrcheck.checker.reports.values import data_text, differences, label_text, parts
 from isrcheck.checker.results import EvaluationFailure, Finding, Instance, Step, Trace
-from isrcheck.checker.traces.narration import Story
+from isrcheck.checker.told import Story
 from isrcheck.checker.traces.verdicts import Replayed
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns
+from isrcheck.checker.wording.values import data_text, differences, label_text, parts
 from isrcheck.model.language.system import shown
 
 INNER = "     "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, PREDICATES, START, TARGET
 from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
 from isrcheck.checker.reports.counterexample import trace_text, why_text
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds
 
 SHOWN = 3
 """Counterexamples to induction in a report that does not ask for all."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.checker.reports.text import counterexamples, note_on, settings_heading
 from isrcheck.checker.reports.text import verdict_line as line_of_a_search
 from isrcheck.checker.results import NOT_EXPLORED, Finding, Result
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.together import said
 
 

@@ -7,11 +7,10 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns
-from isrcheck.checker.reports.values import label_text, parts
 from isrcheck.checker.results import Trace
-from isrcheck.checker.traces.logs import DrawnLog
-from isrcheck.checker.traces.narration import Change, Sentence, Story
+from isrcheck.checker.told import Change, DrawnLog, Sentence, Story
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns
+from isrcheck.checker.wording.values import label_text, parts
 
 WIDTH: Final = 118
 GLUE: Final = "\N{NO-BREAK SPACE}"

@@ -6,8 +6,8 @@ Its lines depend on the result alone, not on the width of a terminal.
 from __future__ import annotations
 
 from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
-from isrcheck.checker.reports.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.checker.results import Exit, Finding, Result
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.together import said
 
 

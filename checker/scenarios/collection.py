@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +30,7 @@ def default() -> Path:
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
     """Each scenario's folder with the folder that was named for it, by name; without paths those of the default.
 
-    A path is a scenario's folder (or its `scenario.toml`), or a folder that has such folders.
+    A path is a scenario's folder (or its `scenario.toml`), or a folder that has such folders, itself or in groups.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -40,19 +42,39 @@ def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
 def one(text: str) -> Scenario:
     """The scenario that a name stands for, or a path; a project's own comes before a shipped one."""
     path, is_name = Path(text), os.sep not in text
-    if is_name and (OWN / text / FILE).is_file():
-        return read(OWN / text, OWN)
+    if is_name and (folder := called(text, OWN)) is not None:
+        return read(folder, OWN)
     if (path / FILE).is_file():
         return read(path)
     if path.name == FILE and path.is_file():
         return read(path.parent)
-    if is_name and (shipped() / text / FILE).is_file():
-        return read(shipped() / text, shipped())
+    if is_name and (folder := called(text, shipped())) is not None:
+        return read(folder, shipped())
     if not is_name or path.is_dir():
         raise DamagedScenario(f"{text} is no scenario: there is no {FILE} in it")
     roots = [root for root in (OWN, shipped()) if root.is_dir()]
-    known = {child.name for root in roots for child in root.iterdir() if (child / FILE).is_file()}
+    known = {folder.name for root in roots for folder in _scenarios_in(root)}
     raise UnknownName(f"there is no scenario {text!r}; {nearest(text, known)}; or name a folder")
+
+
+def called(name: str, root: Path) -> Path | None:
+    """The folder of the scenario of this name in a folder or in one of its groups."""
+    found = [root / name, *sorted(root.glob(f"*/{glob.escape(name)}"))]
+    return next((folder for folder in found if (folder / FILE).is_file()), None)
+
+
+def group_of(model: str) -> Path:
+    """Where in `counterexamples` a new scenario of a model is made: beside the others, or in a group of its own."""
+    beside = []
+    for folder in _scenarios_in(OWN):
+        with suppress(DamagedScenario, OSError):
+            beside += [folder.parent] if read(folder, OWN).model == model else []
+    return max(beside, key=beside.count, default=OWN if model.partition(":")[0].endswith(".py") else OWN / model)
+
+
+def _scenarios_in(root: Path) -> list[Path]:
+    """The folders of scenarios in a folder and in its groups."""
+    return sorted(path.parent for pattern in (f"*/{FILE}", f"*/*/{FILE}") for path in root.glob(pattern))
 
 
 def _below(root: Path) -> Iterator[tuple[Path, Path]]:
@@ -63,7 +85,7 @@ def _below(root: Path) -> Iterator[tuple[Path, Path]]:
         return
     if not root.is_dir():
         raise DamagedScenario(f"{root} is no folder of scenarios; name one that has <name>/{FILE}")
-    inside = [child for child in root.iterdir() if (child / FILE).is_file()]
+    inside = _scenarios_in(root)
     if not inside:
         raise DamagedScenario(f"there is no scenario in {root}; write {root}/<name>/{FILE}")
     yield from ((child, root) for child in inside)

@@ -130,7 +130,7 @@ def _traces(result: Result) -> dict[str, str]:
     The text says of everything that is false in its last state why.
     """
     from isrcheck.checker.reports.counterexample import violations_text
-    from isrcheck.checker.traces.itf import itf_of
+    from isrcheck.checker.traces import itf
 
     found = sorted(result.findings.items())
     violated = [(name, f) for name, f in found if f.trace is not None]
@@ -140,7 +140,9 @@ def _traces(result: Result) -> dict[str, str]:
         return {}
     _, first = min(violated, key=lambda pair: pair[1].trace.length if pair[1].trace else 0)
     text = "\n".join(violations_text([pair for pair in violated if pair[1].trace == first.trace])) + "\n"
-    return {ITF: json.dumps(itf_of(result), indent=1) + "\n", TEXT: text}
+    data = itf.itf_of(result)
+    assert data is not None
+    return {ITF: itf.as_text(data), TEXT: text}
 
 
 def as_text(data: Any, indent: str = "") -> str:

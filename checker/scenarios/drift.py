@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from isrcheck.checker.reports.layout import plural
 from isrcheck.checker.scenarios.derived import COUNTS, GENERATED, ITF, TEXT, Derived
+from isrcheck.checker.wording.layout import plural
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
 """What is told first: these lead to the cause, the other counts follow from them."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.scenarios.collection import called
 from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario, read
 
 
@@ -13,6 +15,9 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
     found = {name: f["length"] for name, f in summary["invariants"].items() if "length" in f}
+    if found and not scenario.lengths and scenario.expect == "violated":
+        told = ", ".join(f"{name} = {length}" for name, length in sorted(found.items()))
+        return [*lines, f"no lengths are expected; write [lengths] in {FILE}, and below it {told}"]
     for name in sorted(found.keys() | scenario.lengths.keys()):
         if found.get(name) != scenario.lengths.get(name):
             lines.append(f"{name}: {_words(summary, name)}, expected {_expected(scenario, name)}")
@@ -41,7 +46,7 @@ def unpaired(scenario: Scenario) -> list[str]:
 
 def _unpaired(scenario: Scenario, name: str) -> list[str]:
     try:
-        other = read(scenario.folder.resolve().parent / name)
+        other = read(_beside(scenario, name))
     except DamagedScenario:
         return [f"control {name}: there is no such scenario beside this one, or its {FILE} is damaged"]
     lines = []
@@ -55,6 +60,12 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
     if (scenario.invariants, scenario.deadlock) != (other.invariants, other.deadlock):
         lines.append(f"control {name}: other invariants are checked there")
     return lines
+
+
+def _beside(scenario: Scenario, name: str) -> Path:
+    """The folder of another scenario: beside this one, or in another group of the same collection."""
+    group = scenario.folder.resolve().parent
+    return called(name, group) or called(name, group.parent) or group / name
 
 
 def _model(scenario: Scenario) -> str:

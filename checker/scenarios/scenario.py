@@ -189,10 +189,8 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 
 
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
-    """A violation is expected with its length, and a length only of what is checked."""
+    """A length is expected only of what is checked and violated; what is missing is told when it is found."""
     lengths = data.get("lengths", {})
-    if data["expect"] == "violated" and not lengths:
-        raise DamagedScenario(f"{path}: lengths is missing; write [lengths] and below it what is violated = states")
     if data["expect"] == "holds" and lengths:
         raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')
     if data["expect"] == "violated" and "seen_to_hold" in data:

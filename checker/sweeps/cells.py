@@ -23,8 +23,8 @@ GRACE: Final = 30.0
 def answer(cell: dict[str, Any]) -> dict[str, Any]:
     """The outcome of a cell; nothing that goes wrong in it is an exception."""
     from isrcheck.checker.checking import check
-    from isrcheck.checker.cli.failures import failure_of
     from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.failures import failure_of
     from isrcheck.checker.results import Exit
     from isrcheck.model.language.profiles import BARE
 
@@ -49,8 +49,8 @@ def answer(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from isrcheck.checker.cli.options import settings_of
     from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.profiles import settings_of
 
     loaded = load_model_class(model)
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}

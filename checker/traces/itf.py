@@ -7,6 +7,7 @@ needs besides (model, settings, actions with their parameters) is in the `#meta`
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from isrcheck.checker.results import FORMAT, Result, Trace
@@ -46,6 +47,23 @@ def to_itf(
         "vars": [variable for variable, _ in trace.variables],
         "states": [_state(trace, i) for i in range(trace.length)],
     }
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """ITF as it is written: a line for each key, and one for each state, so that two traces compare state by state.
+
+    >>> print(as_text({"vars": ["n"], "states": [{"n": 0}, {"n": 1}]}), end="")
+    {
+     "vars": ["n"],
+     "states": [
+      {"n": 0},
+      {"n": 1}
+     ]
+    }
+    """
+    states = ",\n".join(f"  {json.dumps(state)}" for state in data["states"])
+    lines = {key: json.dumps(value) for key, value in data.items()} | {"states": f"[\n{states}\n ]"}
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {value}" for key, value in lines.items()) + "\n}\n"
 
 
 def _state(trace: Trace, i: int) -> dict[str, Any]:

@@ -8,47 +8,13 @@ that keeps its logs in another way has a method `drawn_logs(self, s)` that gives
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from isrcheck.checker.told import DrawnLog, DrawnRecord
 from isrcheck.model.language import Model
 from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.domains import Broker, Per, Record, Sequence_, Value
 from isrcheck.model.language.telling import SeenRecord, SeenState
-
-
-@dataclass(frozen=True)
-class DrawnRecord:
-    """A record of a log; a model of which records have no id or no epoch leaves them out."""
-
-    offset: int
-    id: int | None
-    epoch: int | None
-
-
-@dataclass(frozen=True)
-class DrawnLog:
-    """The log of a broker, of a partition where the model has several.
-
-    `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` what it
-    believes of the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
-    `records` is None where a model knows only how long a log is, or where records are more than an id and an epoch.
-    What a model does not have is None.
-    """
-
-    broker: int
-    records: tuple[DrawnRecord, ...] | None
-    log_end: int
-    high_watermark: int | None = None
-    partition: int | None = None
-    role: str | None = None
-    leader: int | None = None
-    epoch: int | None = None
-    isr: tuple[int, ...] | None = None
-    member: bool | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def logs(model: Model, state: tuple[Value, ...]) -> tuple[DrawnLog, ...]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from isrcheck.checker.reports.values import differences, label_text
 from isrcheck.checker.results import Result, Step, Trace
+from isrcheck.checker.wording.values import differences, label_text
 from isrcheck.model.language.domains import Broker
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")

@@ -12,7 +12,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Final
 
 import isrcheck.model.language
-from isrcheck.checker.reports.values import text_of
+from isrcheck.checker.wording.values import text_of
 from isrcheck.model.language.concrete import ConcreteState, Disabled
 from isrcheck.model.language.domains import Domain, Record
 from isrcheck.model.language.model import Model

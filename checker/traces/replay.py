@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.reports.layout import plural
-from isrcheck.checker.reports.values import differences, label_text
 from isrcheck.checker.results import Step, Trace
 from isrcheck.checker.traces.refusals import unmet_requirement
+from isrcheck.checker.wording.layout import plural
+from isrcheck.checker.wording.values import differences, label_text
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import Model, as_parameter

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.reports.layout import columns, plural
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Exit, Finding, Instance, Trace
+from isrcheck.checker.told import Story
 from isrcheck.checker.traces.files import Recording, decoded, label_of
 from isrcheck.checker.traces.held import last_held
-from isrcheck.checker.traces.narration import Story, story
+from isrcheck.checker.traces.narration import story
 from isrcheck.checker.traces.replay import Refusal, ReplayOutcome, replay
+from isrcheck.checker.wording.layout import columns, plural
+from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.concrete import explain, holds
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.plain import State

@@ -24,8 +24,10 @@ from isrcheck.model.language.domains import (
 from isrcheck.model.language.endless import below, one_past_last
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
 from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
-from isrcheck.model.language.model import Model, action, constraint, goal, initial, invariant, needs, setting
+from isrcheck.model.language.marks import action, constraint, goal, initial, invariant, needs
+from isrcheck.model.language.model import Model
 from isrcheck.model.language.parts import Part
+from isrcheck.model.language.settings import setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
 from isrcheck.model.language.together import clash, idle
 

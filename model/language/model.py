@@ -1,13 +1,12 @@
-"""What a modeller subclasses and decorates: `Model`, settings, actions, predicates."""
+"""What a modeller subclasses: `Model`, with its settings, its variables, and what its methods are marked as."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, TypeVar, overload
+from typing import Any, ClassVar, NoReturn
 
 from isrcheck.model.language.brokers import BrokerId, none
 from isrcheck.model.language.domains import (
@@ -29,228 +28,20 @@ from isrcheck.model.language.errors import (
     line_of,
     mistake,
     mistake_in,
-    modellers_frame,
     nearest,
 )
+from isrcheck.model.language.marks import MARKS, Action, ParameterDomain, require_plain
 from isrcheck.model.language.profiles import Declared, check_profiles
+from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.together import Together, refuse_clashes
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 RESERVED = frozenset({"require", "enabled"})
-MARKS = ("__action__", "__predicate__")
-"""What marks leave on a method."""
 TOLD = "told_"
 """How the names of methods begin that tell what an action did; see `telling`."""
 
 
 def kebab(name: str) -> str:
     return name.replace("_", "-")
-
-
-# --- settings -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Setting:
-    """A named parameter of a model: default, range or choices, and one line of meaning.
-
-    `counts` is `broker` on the setting that says how many brokers there are. `bound` is a predicate over states: the
-    states in which the setting keeps the model from going on ("the log is full").
-    """
-
-    default: int | bool | str
-    at_least: int | None = None
-    at_most: int | None = None
-    choices: tuple[str, ...] | None = None
-    meaning: str = ""
-    counts: Broker | None = None
-    bound: Callable[[Any, Any], Any] | None = None
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Setting: ...
-    @overload
-    def __get__(self, instance: Model, owner: type) -> Any: ...
-    def __get__(self, instance: Model | None, owner: type) -> Any:
-        return self if instance is None else instance.settings[self.name]
-
-    def checked(self, value: Any) -> int | bool | str:
-        """The value, if the setting can have it; `UnknownName` otherwise."""
-        if type(value) is not type(self.default):
-            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
-        outside = isinstance(value, int) and (
-            (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
-        )
-        if outside or (self.choices is not None and value not in self.choices):
-            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
-        return value
-
-    def parsed(self, text: str) -> int | bool | str:
-        """The value that a command line writes."""
-        if isinstance(self.default, bool) and text in ("true", "false"):
-            return text == "true"
-        if isinstance(self.default, int) and not isinstance(self.default, bool):
-            try:
-                return self.checked(int(text))
-            except ValueError:
-                raise UnknownName(f"setting {self.name} is {self.domain}, not {text!r}") from None
-        return self.checked(text)
-
-    def with_default(self, default: int | bool | str) -> Any:
-        """The same setting with another default, for a model that is built upon the one that declares it."""
-        return replace(self, default=self.checked(default))
-
-    @property
-    def domain(self) -> str:
-        """Its values in words."""
-        if self.choices is not None:
-            return f"one of {', '.join(self.choices)}"
-        if isinstance(self.default, bool):
-            return "true or false"
-        low = "" if self.at_least is None else f" from {self.at_least}"
-        high = " up" if self.at_most is None else f" to {self.at_most}"
-        return f"a whole number{low}{high}" if low or self.at_most is not None else "a whole number"
-
-
-def setting(
-    default: int | bool | str,
-    *,
-    meaning: str,
-    at_least: int | None = None,
-    at_most: int | None = None,
-    choices: tuple[str, ...] | None = None,
-    counts: Broker | None = None,
-    bound: Callable[[Any, Any], Any] | None = None,
-) -> Any:
-    """Declares a setting in the body of a model; see `Setting`."""
-    return Setting(default, at_least, at_most, choices, meaning, counts, bound)
-
-
-# --- methods --------------------------------------------------------------------------------------------------------
-
-ParameterDomain = Domain | Callable[[Any], Domain]
-
-
-@dataclass(frozen=True)
-class Action:
-    """What `@action` says of a method: its parameters, who acts, and whether it disturbs or heals."""
-
-    parameters: dict[str, ParameterDomain]
-    actor: str
-    perturbation: bool
-
-
-def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method `(self, s, ...)` as an action.
-
-    `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
-    keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
-    a client's write, an arbitrary election) may happen or not; everything else is *healing*.
-    """
-
-    def mark(method: Method) -> Method:
-        _markable(method, "action")
-        named = list(inspect.signature(method).parameters)[2:]
-        if named != list(parameters):
-            raise mistake_in(
-                method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters"
-            )
-        if not (method.__doc__ or "").strip():
-            raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
-        method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-def _predicate(kind: str) -> Callable[[Method], Method]:
-    def mark(method: Method) -> Method:
-        _markable(method, kind)
-        if not (method.__doc__ or "").strip():
-            raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
-        method.__predicate__ = kind  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-def invariant(method: Method) -> Method:
-    """Marks a function `(model, s)` as an invariant; its docstring is the sentence that users see when it breaks."""
-    return _predicate("invariant")(method)
-
-
-def needs(*variables: str, setting: str | None = None) -> Callable[[Method], Method]:
-    """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
-
-    A variable that is there only where the setting has some value is not named.
-    """
-
-    def mark(method: Method) -> Method:
-        method.__needs__ = variables  # type: ignore[attr-defined]
-        method.__needs_setting__ = setting  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-@overload
-def goal(method: Method) -> Method: ...
-@overload
-def goal(*, where: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
-def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> Any:
-    """Marks a function `(model, s)` as a goal: some state where it holds should be reachable.
-
-    `where` says at which settings: elsewhere the goal is switched off, and that it is never reached says nothing.
-    """
-    if method is None:
-        return lambda of: _aimed_at(_predicate("goal")(of), where)
-    return _predicate("goal")(method)
-
-
-def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
-    method.__where__ = where  # type: ignore[attr-defined]
-    return method
-
-
-def constraint(method: Method) -> Method:
-    """Marks a function `(model, s)` as a state constraint: states where it is false are checked and not explored."""
-    return _predicate("constraint")(method)
-
-
-def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks the method `initial(self, s, ...)`: one initial state for each choice of its parameters."""
-
-    def mark(method: Method) -> Method:
-        method.__initial__ = parameters  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-def _markable(method: Any, mark: str) -> None:
-    """Raises `ModelError` for what a mark cannot be put on."""
-    if not inspect.isfunction(method):
-        raise mistake(f"@{mark} marks a {type(method).__name__}", "mark a plain function, and put nothing around it")
-    require_plain(method, f"{mark} {method.__name__}")
-    if any(hasattr(method, kind) for kind in MARKS):
-        raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
-    body = modellers_frame().f_locals  # of the class, while it is being made
-    if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
-        raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
-
-
-def require_plain(method: Callable[..., Any], who: str) -> None:
-    """Raises `ModelError` for a function that does not run when it is called."""
-    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
-        raise mistake_in(method, f"{who} is async and would never run", "write def")
-    if inspect.isgeneratorfunction(method):
-        raise mistake_in(method, f"{who} has a yield and would never run", "take the yield away")
-
-
-# --- the model ------------------------------------------------------------------------------------------------------
 
 
 class Model:

@@ -12,7 +12,8 @@ from typing import Any
 
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, mistake_in
-from isrcheck.model.language.model import Model, require_plain
+from isrcheck.model.language.marks import require_plain
+from isrcheck.model.language.model import Model
 
 COLLECTED = frozenset({"holds", "begins", "together", "abstract"})
 """What each part gives for itself; a model has those of all."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.domains import (
@@ -30,11 +30,18 @@ from isrcheck.model.language.domains import (
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 
-if TYPE_CHECKING:
-    from isrcheck.model.language.concrete import ConcreteState
-
 State = tuple[Value, ...]
 Path = tuple[Any, ...]
+
+
+class Changing(Protocol):
+    """What parts of a state ask of the state that they belong to; `concrete` has it."""
+
+    _writes: list[tuple[Path, Any]]
+    _notes: dict[Path, None] | None
+
+    def _noticed(self, path: Path) -> None: ...
+    def _write(self, path: Path, domain: Domain, value: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -55,10 +62,10 @@ class Undefined(OfTheState):
     __slots__ = ("_failure", "_domain", "_place")
     _failure: Failure
     _domain: Domain | None
-    _place: tuple[ConcreteState, Path] | None
+    _place: tuple[Changing, Path] | None
 
     def __init__(
-        self, what: str | Failure, domain: Domain | None = None, place: tuple[ConcreteState, Path] | None = None
+        self, what: str | Failure, domain: Domain | None = None, place: tuple[Changing, Path] | None = None
     ) -> None:
         put = object.__setattr__  # assignments of fields are the model's
         put(self, "_failure", what if isinstance(what, Failure) else Failure(what, caller()))
@@ -340,7 +347,7 @@ class Part(OfTheState):
     __slots__ = ("_domain", "_value", "_state", "_path")
     _domain: Domain
 
-    def __init__(self, domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> None:
+    def __init__(self, domain: Domain, value: Value, state: Changing | None, path: Path) -> None:
         self._domain = domain
         self._value = value
         self._state = state
@@ -380,7 +387,7 @@ class PlainRecord(Part):
     __slots__ = ()
     _domain: Record
 
-    def __init__(self, domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> None:
+    def __init__(self, domain: Domain, value: Value, state: Changing | None, path: Path) -> None:
         put = object.__setattr__  # assignments of fields are the model's
         put(self, "_domain", domain)
         put(self, "_value", value)
@@ -569,7 +576,7 @@ def shown_key(key: Any) -> str:
     return "none" if key is None else str(key)
 
 
-def part(domain: Domain, value: Value, state: ConcreteState | None, path: Path) -> Any:
+def part(domain: Domain, value: Value, state: Changing | None, path: Path) -> Any:
     """A value of a domain as methods use it."""
     kind = type(domain)
     structure = PARTS.get(kind)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from isrcheck.model.language.errors import ModelError, UnknownName, nearest
-
-if TYPE_CHECKING:
-    from isrcheck.model.language.model import Model
+from isrcheck.model.language.settings import AtSettings
 
 PLAIN: Final = "plain"
 """What a question begins with that names no profile."""
@@ -28,7 +26,7 @@ class Profile:
     sentence: str
 
 
-def profiles_of(cls: type[Model]) -> dict[str, Profile]:
+def profiles_of(cls: type[AtSettings]) -> dict[str, Profile]:
     """A model's profiles by name, those of the class it is built upon first.
 
     What a class says anew of a setting (a fixed value, another default) is nearer than an inherited profile, which
@@ -42,7 +40,7 @@ def profiles_of(cls: type[Model]) -> dict[str, Profile]:
     return found
 
 
-def check_profiles(cls: type[Model]) -> None:
+def check_profiles(cls: type[AtSettings]) -> None:
     """Raises `ModelError` where a profile of the class's own body says what its settings cannot be."""
     declared = cls.declared_settings()
     for name, profile in cls.__dict__.get("profiles", {}).items():

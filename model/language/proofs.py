@@ -38,7 +38,8 @@ from typing import Any, ClassVar, Literal
 
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake, nearest
-from isrcheck.model.language.model import Method, Model, ParameterDomain, kebab
+from isrcheck.model.language.marks import Method, ParameterDomain
+from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.language.running import heeded
 
 Kind = Literal["lemma", "target", "candidate"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.brokers import BrokerId, NoBroker
@@ -28,10 +28,7 @@ from isrcheck.model.language.domains import (
     Sequence_,
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
-from isrcheck.model.language.expressions import FALSE, TRUE, Expression
-
-if TYPE_CHECKING:
-    from isrcheck.model.language.tracing import SymbolicState
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
 
 
 class Term(OfTheState):
@@ -380,11 +377,22 @@ class Step:
         return e.eq(self.index, e.constant(self.index.kind, self.first + element))
 
 
+class Traced(Protocol):
+    """What places ask of the state that they lie in; `tracing` has it."""
+
+    _leaves: Sequence[Leaf]
+
+    def _read(self, leaf: int) -> Expression: ...
+    def _assign(self, condition: Expression) -> None: ...
+    def _write(self, leaf: int, node: Expression) -> None: ...
+    def _path(self, start: int, domain: Domain) -> str: ...
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a value lies in the state: the leaves from `start` on, after the steps that the state decides."""
 
-    state: SymbolicState
+    state: Traced
     start: int
     steps: tuple[Step, ...] = ()
     defined: Expression = TRUE

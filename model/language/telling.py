@@ -16,7 +16,8 @@ from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.concrete import ConcreteState
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
 from isrcheck.model.language.errors import mistake, nearest
-from isrcheck.model.language.model import TOLD, Method, Model
+from isrcheck.model.language.marks import Method
+from isrcheck.model.language.model import TOLD, Model
 from isrcheck.model.language.plain import CONCRETE, Plain, plain_value
 from isrcheck.model.language.system import Label, actor_of
 

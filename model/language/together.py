@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from isrcheck.model.language.errors import UnknownName
-
-if TYPE_CHECKING:
-    from isrcheck.model.language.model import Model
+from isrcheck.model.language.settings import AtSettings
 
 Condition = Callable[[Any], Any]
 """Of a model at its settings."""
@@ -47,7 +45,7 @@ def idle(*settings: str, unless: Condition, words: str) -> Idle:
     return Idle(settings, unless, words)
 
 
-def refuse_clashes(model: Model) -> None:
+def refuse_clashes(model: AtSettings) -> None:
     """Raises `UnknownName`, with names and values, for settings of a model that do not go together."""
     for found in _declared(model, Clash):
         if found.where(model):
@@ -55,7 +53,7 @@ def refuse_clashes(model: Model) -> None:
             raise UnknownName(f"{values} do not go together: {found.why}")
 
 
-def idle_settings(model: Model) -> dict[str, str]:
+def idle_settings(model: AtSettings) -> dict[str, str]:
     """The settings that are not as by default and do nothing all the same, each with what they need."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
@@ -76,7 +74,7 @@ def said(value: Any) -> str:
 Kind = TypeVar("Kind", Clash, Idle)
 
 
-def _declared(model: Model, kind: type[Kind]) -> Iterator[Kind]:
+def _declared(model: AtSettings, kind: type[Kind]) -> Iterator[Kind]:
     """Declarations of a kind, those of the most general class first."""
     for base in reversed(type(model).__mro__):
         for one in base.__dict__.get("together", ()):

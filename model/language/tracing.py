@@ -21,7 +21,8 @@ from isrcheck.model.language.errors import (
     require_no_answer,
 )
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
-from isrcheck.model.language.model import Action, Model, as_parameter
+from isrcheck.model.language.marks import Action
+from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.running import heeded
 from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed

@@ -11,7 +11,7 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel import columns, lanes
+from isrcheck.checker.kernel import lanes, operators, programs
 from isrcheck.checker.results import Result
 from isrcheck.model.language import concrete, plain, symbolic
 from isrcheck.model.language import expressions as e
@@ -128,17 +128,17 @@ BROKEN_COLUMNS = {
     "and": lambda self, node: self.register(node.arguments[0]),
     "or": lambda self, node: self.register(node.arguments[-1]),
     "eq": lambda self, node: self.number(1, False),
-    "le": swapped(columns._Writer.comparison),
+    "le": swapped(operators.Writer.comparison),
     "add": instead("subtract"),
-    "subtract": swapped(columns._Writer.binary),
+    "subtract": swapped(operators.Writer.binary),
     "multiply": instead("add"),
-    "if": swapped(columns._Writer.if_),
+    "if": swapped(operators.Writer.if_),
     "has": lambda self, node: self.number(0, False),
     "only": lambda self, node: self.number(1, False),
     "union": instead("intersection"),
     "intersection": instead("union"),
-    "difference": swapped(columns._Writer.difference),
-    "subset": swapped(columns._Writer.subset),
+    "difference": swapped(operators.Writer.difference),
+    "subset": swapped(operators.Writer.subset),
     "size": lambda self, node: self.number(1, False),
 }
 EVERY_RUN = ("not", "and", "or", "eq", "le", "if", "has")
@@ -147,7 +147,7 @@ EVERY_RUN = ("not", "and", "or", "eq", "le", "if", "has")
 
 def test_every_operator_is_broken_once() -> None:
     assert BROKEN_CODE.keys() == lanes._OPERATORS.keys() == e.SEMANTICS.keys()
-    assert BROKEN_COLUMNS.keys() == columns._OPERATORS.keys() == e.SEMANTICS.keys()
+    assert BROKEN_COLUMNS.keys() == operators.OPERATORS.keys() == e.SEMANTICS.keys()
 
 
 @pytest.mark.parametrize("operator", [x for x in BROKEN_CODE if THOROUGH or x in EVERY_RUN])
@@ -158,13 +158,13 @@ def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkey
 
 @pytest.mark.parametrize("operator", [x for x in BROKEN_COLUMNS if THOROUGH or x in EVERY_RUN])
 def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(columns._OPERATORS, operator, BROKEN_COLUMNS[operator])
+    monkeypatch.setitem(operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
     assert_noticed(by_arrays)
 
 
 def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = columns._placed
-    monkeypatch.setattr(columns, "_placed", lambda parts, kept: {r: p % 7 for r, p in placed(parts, kept).items()})
+    placed = programs._placed
+    monkeypatch.setattr(programs, "_placed", lambda parts, kept: {r: p % 7 for r, p in placed(parts, kept).items()})
     assert_noticed(by_arrays)
 
 

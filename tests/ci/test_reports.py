@@ -19,6 +19,7 @@ import xmlschema
 from isrcheck.checker.ci.github import escaped, fenced
 from tests.ci import hostile
 from tests.cli.running import Outcome, counter, run
+from tests.scenarios.shipped import FOLDERS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -200,7 +201,7 @@ def test_fences_and_cells() -> None:
 
 def test_regress_has_a_test_case_for_each_scenario(tmp_path: Path) -> None:
     junit, sarif = tmp_path / "out.xml", tmp_path / "out.sarif"
-    folder = ROOT / "counterexamples" / "kip-101"
+    folder = FOLDERS["kip-101"]
     outcome = run("regress", folder, "--workers", "1", "--junit", junit, "--sarif", sarif)
     assert outcome.code == 0
     xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(str(junit))
@@ -211,7 +212,7 @@ def test_regress_has_a_test_case_for_each_scenario(tmp_path: Path) -> None:
     (result,) = data["runs"][0]["results"]
     assert result["kind"] == "pass"
     place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-    assert place == "counterexamples/kip-101/scenario.toml"
+    assert place == f"{folder.relative_to(ROOT)}/scenario.toml"
 
 
 def test_two_options_do_not_name_one_file(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from isrcheck import Limits
 from isrcheck.testing import NotAsAsserted, assert_as_recorded, assert_holds, assert_violated, scenarios
 from tests.cli.running import counter
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
 TWO = {"replicas": 2}
@@ -47,7 +48,7 @@ def test_a_violation_may_be_what_is_expected() -> None:
         assert_violated("kip-101", {**TWO, "max_leader_epoch": 0}, [], deadlock=True, limits=Limits(states=1))
 
 
-@pytest.mark.parametrize("scenario", scenarios(ROOT / "counterexamples" / "kip-101"), ids=lambda s: s.name)
+@pytest.mark.parametrize("scenario", scenarios(FOLDERS["kip-101"]), ids=lambda s: s.name)
 def test_a_scenario_is_a_parameter(scenario: object) -> None:
     assert_as_recorded(scenario)  # type: ignore[arg-type]
 
@@ -124,8 +125,8 @@ def test_exceptions_of_other_projects_that_have_a_result_are_left_alone(tmp_path
 
 
 def test_scenarios_are_tests_where_they_are_asked_for(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "counterexamples" / "kip-101", tmp_path / "kip-101")
-    shutil.copytree(ROOT / "counterexamples" / "kip-101-fixed-by-kip-279", tmp_path / "kip-101-fixed-by-kip-279")
+    shutil.copytree(FOLDERS["kip-101"], tmp_path / "kip-101")
+    shutil.copytree(FOLDERS["kip-101-fixed-by-kip-279"], tmp_path / "kip-101-fixed-by-kip-279")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     assert pytest_of(tmp_path).returncode == 5  # no tests
     outcome = pytest_of(tmp_path, "--isrcheck-scenarios")

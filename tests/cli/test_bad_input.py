@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.cli.failures import failure_of
+from isrcheck.checker.failures import failure_of
 from isrcheck.checker.library import model_names
 from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 

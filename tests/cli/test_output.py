@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.cli import output
-from isrcheck.checker.cli.failures import Failure
 from isrcheck.checker.cli.options import size_of
+from isrcheck.checker.failures import Failure
 from tests.cli.running import counter, run
 
 

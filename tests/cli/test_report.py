@@ -9,10 +9,10 @@ import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.reports.layout import Ink
 from isrcheck.checker.reports.text import brief, report, verdict_line
-from isrcheck.checker.reports.values import data_text, text_of
 from isrcheck.checker.results import Result
+from isrcheck.checker.wording.layout import Ink
+from isrcheck.checker.wording.values import data_text, text_of
 from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
 from isrcheck.model.language.domains import resolved
 from tests.cli.running import counter, mistaken

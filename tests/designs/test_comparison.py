@@ -16,6 +16,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.model.designs.watches import Cluster, messages, watches
 from isrcheck.model.language import Model
 from tests.designs.measuring import greatest
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/comparison.md").read_text()
@@ -162,7 +163,7 @@ def test_what_scenarios_say_of_failures(design: str, column: int, replicas: int)
     for failures, expected in ((tolerated, "holds"), (tolerated + 1, "violated")):
         verb = "fails" if failures == 1 else "fail"
         name = f"{design}-{NUMBERS[failures]}-of-{NUMBERS[replicas]}-{verb}"
-        recorded = json.loads((ROOT / "counterexamples" / name / "expected.json").read_text())
+        recorded = json.loads((FOLDERS[name] / "expected.json").read_text())
         assert (recorded["model"], recorded["verdict"]) == (design, expected)
         assert (recorded["settings"]["replicas"], recorded["settings"]["crashes"]) == (replicas, failures)
         assert recorded["invariants"].keys() == {"committed-survives", "service-goes-on"}

@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import UnknownName
-from isrcheck.model.language.model import Setting
+from isrcheck.model.language.settings import Setting
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/documents.md").read_text()
@@ -33,7 +33,9 @@ FEATURES: dict[str, tuple[dict[str, object], ...]] = {
 """Settings with which every variable of a design that the page names is there."""
 SETTINGS = {name for m in DESIGNS.values() for name in m.cls.declared_settings()}
 VARIABLES = {n for d, m in DESIGNS.items() for settings in FEATURES[d] for n in m.cls(**settings).domains}
-SCENARIOS = {p.parent.name: p.read_text() for d in DESIGNS for p in ROOT.glob(f"counterexamples/{d}-*/scenario.toml")}
+SCENARIOS = {
+    p.parent.name: p.read_text() for d in DESIGNS for p in ROOT.glob(f"counterexamples/**/{d}-*/scenario.toml")
+}
 NAMES = re.findall(r"`([^`]+)`", PAGE)
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| --- ")]
 PUBLISHED = {"weak-isr", "strong-isr"}

@@ -18,6 +18,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.v3 import ControllerDesign
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 
@@ -74,7 +75,7 @@ SHARED = PartitionState
 SCENARIOS = {
     path.parent.name: read(path.parent, ROOT)
     for design in DESIGNS
-    for path in sorted(ROOT.glob(f"{design}-*/scenario.toml"))
+    for path in sorted(ROOT.glob(f"**/{design}-*/scenario.toml"), key=lambda p: p.parent.name)
 }
 
 
@@ -84,7 +85,7 @@ def of(design: str) -> list[Scenario]:
 
 @cache
 def recorded(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((ROOT / name / "expected.json").read_text())
+    data: dict[str, Any] = json.loads((FOLDERS[name] / "expected.json").read_text())
     return data
 
 
@@ -197,14 +198,14 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_of_the_table_is_about_a_scenario_as_it_is(name: str) -> None:
     _, _, states, _, _, _, at_once, _ = ROWS[name].split("|")
-    scenario = read(ROOT / name, ROOT)
+    scenario = read(FOLDERS[name], ROOT)
     assert (recorded(name)["verdict"], f"{recorded(name)['distinct']:,}") == ("holds", states.strip())
     assert re.findall(r"`(\w+)=(\w+)`", at_once) == [(n, str(v)) for n, v in scenario.seen_to_hold.items()]
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_why_a_verdict_turns_is_in_the_note(name: str) -> None:
-    turns, note = ROWS[name].split("|")[3], read(ROOT / name, ROOT).note or ""
+    turns, note = ROWS[name].split("|")[3], read(FOLDERS[name], ROOT).note or ""
     for setting, value in re.findall(r"`(\w+)` \d → (\d):", turns):
         assert f"{setting} = {value}" in note
 
@@ -212,7 +213,7 @@ def test_why_a_verdict_turns_is_in_the_note(name: str) -> None:
 @pytest.mark.parametrize("name", ["v3-frozen-isr-fixed-by-kafka-1382", "truncate-to-hw-fixed-by-kip-101"])
 def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_path: Path) -> None:
     row, text = (
-        widened_controls.row(read(ROOT / name, ROOT), widened_controls.STATES),
+        widened_controls.row(read(FOLDERS[name], ROOT), widened_controls.STATES),
         widened_controls.PAGE.read_text(),
     )
     assert str(row) == ROWS[name]

@@ -26,14 +26,13 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import TOLD, told
 from tests.designs.agreeing import combination
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 DESIGNS = ("v1", "v2", "majority", "primary-backup")
 CLASSES = {name: load_model_class(name).cls for name in DESIGNS}
-SCENARIOS = [
-    path.parent.name for path in sorted(ROOT.glob("*/scenario.toml")) if read_scenario(path.parent).model in DESIGNS
-]
-RECORDED = [name for name in SCENARIOS if (ROOT / name / "trace.itf.json").is_file()]
+SCENARIOS = [name for name, folder in FOLDERS.items() if read_scenario(folder).model in DESIGNS]
+RECORDED = [name for name in SCENARIOS if (FOLDERS[name] / "trace.itf.json").is_file()]
 
 VALUE = r"(\{[^}]*\}|[\w-]+)"
 ARROW = re.compile(rf"{VALUE} -> {VALUE}")
@@ -65,7 +64,7 @@ def check(model: Model, label: Label, old: State, new: State) -> str:
 
 def recorded(name: str) -> tuple[Model, Trace]:
     """A scenario's trace, walked again."""
-    file = read(ROOT / name / "trace.itf.json")
+    file = read(FOLDERS[name] / "trace.itf.json")
     assert file.model is not None
     model = load_model_class(file.model).cls(**(file.settings or {}))
     interpreter = Interpreter(model, {})
@@ -132,7 +131,7 @@ def test_many_walks_are_told(name: str) -> None:
     for draw in range(60):
         told_of |= check_walks(cls(**combination(cls, draw)), draw, walks=1)
     for scenario in SCENARIOS:
-        found = read_scenario(ROOT / scenario)
+        found = read_scenario(FOLDERS[scenario])
         if found.model == name:
             told_of |= check_walks(cls(**found.settings), 0)
     # Seldom actions, those of rare truncations above all, may not be met by chance.

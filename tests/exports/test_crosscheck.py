@@ -19,7 +19,7 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.exports.crosscheck import TOOLS, Found
 from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.kernel import columns, lanes, llvm
+from isrcheck.checker.kernel import lanes, llvm, programs
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import Model, ModelError
 from isrcheck.model.language import expressions as e
@@ -201,7 +201,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = {"columns": (columns, "_expansion"), "compiled": (llvm, "kernel_text")}
+    written = {"columns": (programs, "expansion"), "compiled": (llvm, "kernel_text")}
     right = getattr(*written[way])
     monkeypatch.setattr(*written[way], lambda system, *more: right(with_one_guard_weaker(system), *more))
     code, output = crosschecked("spin")
@@ -217,7 +217,7 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypat
 
     if way == "columns":
         monkeypatch.setattr(np, "less_equal", np.less)
-        monkeypatch.setattr(columns, "COMPARISONS", (*columns.COMPARISONS, np.less))
+        monkeypatch.setattr(programs, "COMPARISONS", (*programs.COMPARISONS, np.less))
     else:
         monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
     assert crosschecked("spin")[0] == 10

@@ -26,10 +26,9 @@ ANYTHING = {"service-goes-on", "a-write-can-be-acknowledged", "live-isr-has-a-le
 """Whether an action is enabled depends on everything."""
 
 DESIGNS_ALONE = {
-    "no-split-brain": "committed", "service-goes-on": "committed", "a-write-can-be-acknowledged": "committed",
     "one-leader-in-each-epoch": "elected",
-}  # fmt: skip
-"""These name a variable only to tell designs apart: from the published models, or from those with an ISR."""
+}
+"""It names a variable only to tell designs apart: with votes, from those with an ISR."""
 
 
 @pytest.mark.parametrize(("name", "design", "settings"), READ)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.library import library_invariants, load_model_class, model_names, needed_family
 from isrcheck.model.language import EvaluationError, ModelError
 from isrcheck.model.language.concrete import holds, initial_states
 
@@ -23,3 +25,48 @@ def test_of_a_model_without_what_it_speaks_of_it_says_so(name: str) -> None:
             assert f"invariant {invariant} " in str(error)
             said += 1
     assert said < len(loaded.invariants)
+
+
+FAMILIES = {
+    "a-write-can-be-acknowledged": "designs",
+    "logs-that-meet-agree-before": "designs",
+    "no-split-brain": "designs",
+    "service-goes-on": "designs",
+}
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_what_is_for_a_family_is_for_all_of_it_and_for_nobody_else(name: str) -> None:
+    loaded = load_model_class(name)
+    home = loaded.cls.__module__.split(".")[2]
+    found = {x: f for x, f in library_invariants().items() if needed_family(f) is not None}
+    assert {x: needed_family(f) for x, f in found.items()} == FAMILIES
+    assert found.keys() & loaded.invariants.keys() == {x for x, family in FAMILIES.items() if family == home}
+
+
+def test_a_model_built_upon_a_design_is_of_its_family_and_one_that_has_as_much_is_not(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(VARIANT)
+    assert FAMILIES.keys() <= load_model_class(f"{tmp_path / 'mine.py'}:Variant").invariants.keys()
+    assert not FAMILIES.keys() & load_model_class(f"{tmp_path / 'mine.py'}:Stranger").invariants.keys()
+
+
+VARIANT = '''
+from isrcheck.model.designs.v3 import ControllerDesign
+from isrcheck.model.language import Model, action, flag
+
+
+class Variant(ControllerDesign):
+    """Built upon a design."""
+
+
+class Stranger(Model):
+    """Has variables of the names of a design's."""
+
+    def variables(self):
+        return {"log": flag, "replica": flag, "committed": flag}
+
+    @action(actor="client")
+    def turn(self, s):
+        """Turns it."""
+        s.log = ~s.log
+'''

@@ -24,7 +24,7 @@ LIMITS = Limits(memory=4 << 30)
 def verdicts() -> dict[str, set[str]]:
     """What the scenarios of V2 say of each invariant."""
     found: dict[str, set[str]] = {name: set() for name in OURS}
-    for path in ROOT.glob("counterexamples/v2-*/expected.json"):
+    for path in ROOT.glob("counterexamples/**/v2-*/expected.json"):
         for name, finding in json.loads(path.read_text())["invariants"].items():
             if name in OURS:
                 found[name].add(finding["verdict"])

@@ -156,7 +156,7 @@ def test_a_compact_store_refuses_to_grow_past_its_limit_and_keeps_what_it_has() 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--store", "disk", "--engine", "reference"), "--store and --store-folder: only with --engine local"),
+        (("--store", "disk", "--engine", "reference"), "--store goes with --engine local"),
         (("--store-folder", "a"), "--store-folder goes with --store disk or --store compact"),
     ],
 )

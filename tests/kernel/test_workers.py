@@ -153,4 +153,4 @@ def test_workers_are_of_the_local_engine_alone() -> None:
     assert CliRunner().invoke(main, command).exit_code == 12
     refused = CliRunner().invoke(main, [*command, "--engine", "reference"])
     assert refused.exit_code == 2
-    assert "--engine reference has no workers; take --workers away" in refused.output
+    assert "--engine reference has no workers; --workers goes with --engine local" in refused.output

@@ -16,10 +16,11 @@ from click.testing import CliRunner
 from isrcheck.checker.cli import main
 from isrcheck.checker.cli.replay import replayed_file
 from isrcheck.checker.reports.story import log_lines, story_text
-from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Trace
 from isrcheck.checker.scenarios.derived import ITF, TEXT
-from isrcheck.checker.traces.narration import Story
+from isrcheck.checker.told import Story
+from isrcheck.checker.wording.values import label_text
+from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
 LESSONS: Final = SCENARIOS / "lessons"
@@ -55,7 +56,7 @@ def run(command: str) -> str:
 
 def trace(scenario: str) -> str:
     """The recorded trace of a scenario: the sentences and the logs, without the names of actions and variables."""
-    told = replayed_file(str(SCENARIOS / scenario / ITF), None, {}, None, {})[1][0]
+    told = replayed_file(str(FOLDERS[scenario] / ITF), None, {}, None, {})[1][0]
     assert told.story is not None
     lines = [f"$ isrcheck check --scenario {scenario}", "[...]", *_told(told.story, told.outcome.trace)]
     return _block("console", [*lines, "[...]", *_why(scenario)])
@@ -74,7 +75,7 @@ def _told(story: Story, trace: Trace) -> Iterator[str]:
 
 def _why(scenario: str) -> list[str]:
     """What is false in the last state (of several invariants the first), and which steps are to blame, as recorded."""
-    lines = (SCENARIOS / scenario / TEXT).read_text().splitlines()
+    lines = (FOLDERS[scenario] / TEXT).read_text().splitlines()
     heads = [i for i, line in enumerate(lines) if " is false there: " in line]
     first, following = [*heads, len(lines)][:2]
     return [line for line in lines[first:following] if line.strip()]

@@ -10,6 +10,7 @@ import pytest
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
+from tests.scenarios.shipped import FOLDERS
 
 NAMES = [page.name for page in pages()]
 PARTS = [(page.name, *part) for page in pages() for part in generated(page.read_text())]
@@ -35,7 +36,7 @@ def test_a_command_prints_what_the_page_shows(page: str, kind: str, of: str, tex
 
 @pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])
 def test_the_command_prints_the_lines_of_the_trace_in_this_order(page: str, kind: str, of: str, text: str) -> None:
-    recorded = iter((SCENARIOS / of / TEXT).read_text().splitlines())
+    recorded = iter((FOLDERS[of] / TEXT).read_text().splitlines())
     for line in text.splitlines()[2:-1]:
         assert line == "[...]" or line in recorded, f"{page}: {line!r} is not printed, or not in this place"
 

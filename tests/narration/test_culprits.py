@@ -18,6 +18,7 @@ from isrcheck.checker.traces import canonical
 from isrcheck.model.language import EvaluationError
 from tests.agreement.profiles import examples
 from tests.agreement.test_canonical_trace import Graph, graphs, paths
+from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"
 LIMITS = Limits(memory=3 << 30)
@@ -76,7 +77,7 @@ def test_culprits_are_what_a_search_without_the_step_does_not_find() -> None:
 
 
 def test_culprits_in_v3_are_what_a_search_without_the_step_does_not_find() -> None:
-    scenario = one(str(SCENARIOS / "v3-unclean-election"))
+    scenario = one(str(FOLDERS["v3-unclean-election"]))
     answers = assert_by_definition("v3", scenario.settings, scenario.invariants[0], least=2)  # type: ignore[index]
     assert True in answers
 
@@ -84,7 +85,7 @@ def test_culprits_in_v3_are_what_a_search_without_the_step_does_not_find() -> No
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["kip-101", "kip-279"])
 def test_culprits_of_longer_traces_are_by_their_definition(name: str) -> None:
-    scenario = one(str(SCENARIOS / name))
+    scenario = one(str(FOLDERS[name]))
     for invariant in scenario.invariants or ("strong-isr",):
         assert True in assert_by_definition(name, scenario.settings, invariant, least=4)
 
@@ -122,7 +123,7 @@ def test_an_engine_without_levels_does_not_say_who_is_to_blame() -> None:
 
 def test_the_last_safe_state_is_the_last_in_which_the_whole_isr_had_the_record() -> None:
     """By hand, from the states of the scenario kip-279: broker 1, which is empty, joins the ISR in the last step."""
-    scenario = one(str(SCENARIOS / "kip-279"))
+    scenario = one(str(FOLDERS["kip-279"]))
     finding = check("kip-279", scenario.settings, invariants=("strong-isr",), limits=LIMITS).findings["strong-isr"]
     assert finding.held is not None and finding.trace is not None
     assert (finding.held.state, finding.trace.length) == (11, 12)

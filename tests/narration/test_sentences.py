@@ -15,8 +15,9 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.checker.results import Step, Trace
 from isrcheck.checker.scenarios.scenario import read as read_scenario
+from isrcheck.checker.told import Sentence
 from isrcheck.checker.traces import files
-from isrcheck.checker.traces.narration import Sentence, narrate, story
+from isrcheck.checker.traces.narration import narrate, story
 from isrcheck.checker.traces.replay import replay
 from isrcheck.model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
 from isrcheck.model.language.concrete import initial_states
@@ -89,7 +90,7 @@ def walk(model: Model, seed: int, length: int) -> Trace:
 
 
 def recordings() -> list[Path]:
-    return sorted(SCENARIOS.glob("*/trace.itf.json"))
+    return sorted(SCENARIOS.glob("**/trace.itf.json"))
 
 
 def told_recording(path: Path) -> None:
@@ -118,7 +119,7 @@ def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> N
 @pytest.mark.exhaustive
 def test_random_walks_at_the_settings_of_every_scenario() -> None:
     met: set[tuple[str, str]] = set()
-    for path in sorted(SCENARIOS.glob("*/scenario.toml")):
+    for path in sorted(SCENARIOS.glob("**/scenario.toml")):
         scenario = read_scenario(path.parent)
         model = load_model_class(scenario.specification()).cls(**scenario.settings)
         for seed in range(2):

@@ -13,13 +13,15 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.reports.story import log_lines
-from isrcheck.checker.traces.logs import DrawnLog, DrawnRecord, logs
+from isrcheck.checker.told import DrawnLog, DrawnRecord
+from isrcheck.checker.traces.logs import logs
 from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import run
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
-TRACE = ROOT / "truncate-to-hw" / "trace.itf.json"
+TRACE = FOLDERS["truncate-to-hw"] / "trace.itf.json"
 
 STORY = """\
   7  broker 1    Broker 1 copies record 0 of epoch 0 to offset 0 from broker 0, still leader of epoch 0 in its own
@@ -36,7 +38,7 @@ def test_show_tells_a_recorded_trace_and_replay_does_too() -> None:
     assert shown.out == replayed.out
     lines = shown.out.splitlines()
     assert lines[0] == "VALID  weak-isr: 9 states, ends in a violation of weak-isr"
-    text = (ROOT / "truncate-to-hw" / "trace.txt").read_text()
+    text = (FOLDERS["truncate-to-hw"] / "trace.txt").read_text()
     assert lines[2:] == re.sub(r"  culprits: .*", "  culprits: not determined", text).splitlines()
     assert STORY in shown.out
 
@@ -123,5 +125,5 @@ def test_several_partitions_are_told_apart() -> None:
 
 def test_a_broker_that_is_down_is_drawn_so() -> None:
     """Broker 0 has crashed without a checkpoint: its high watermark is 0 again, its record is still on disk."""
-    out = run("show", ROOT / "v3-unclean-election" / "trace.itf.json").out
+    out = run("show", FOLDERS["v3-unclean-election"] / "trace.itf.json").out
     assert "broker 0 *  down  [|| #0/0]  high watermark 0, log end 1\n" in out

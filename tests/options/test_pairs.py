@@ -15,6 +15,7 @@ from isrcheck.checker.scenarios.derived import summary
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import Outcome, run
 from tests.options.covering import Row, covering, pairs_of
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
 FACTORS = {
@@ -88,7 +89,7 @@ OF_STATES = (
 
 @cache
 def scenario_named(name: str) -> Scenario:
-    return read(ROOT / name, ROOT)
+    return read(FOLDERS[name], ROOT)
 
 
 @cache

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from isrcheck import check
+from isrcheck.checker.abilities import ENGINES as ALL
+from isrcheck.checker.abilities import TABLE, as_lines
+from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.exploration import Keeping, Limits, Storing
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run
@@ -17,20 +20,36 @@ FIXED = ("v3", "--profile", "bare", "-s", "replicas=2", "-s", "max_records=1")
 REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     # The other engines have neither workers nor orbits, nor a store of their own, nor checkpoints.
     *(
-        (("--engine", engine, "--workers", "2"), 2, f"--engine {engine} has no workers; take --workers away")
+        (
+            ("--engine", engine, "--workers", "2"),
+            2,
+            f"--engine {engine} has no workers; --workers goes with --engine local",
+        )
         for engine in ("reference", "spark", "symbolic")
     ),
     *(
-        (("--engine", engine, "--symmetry"), 2, f"--engine {engine} does not count orbits; take --symmetry away")
+        (
+            ("--engine", engine, "--symmetry"),
+            2,
+            f"--engine {engine} does not count orbits; --symmetry goes with --engine local",
+        )
         for engine in ("reference", "spark", "symbolic")
     ),
     *(
-        (("--engine", engine, *words), 2, "--store and --store-folder: only with --engine local")
+        (
+            ("--engine", engine, *words),
+            2,
+            f"--engine {engine} has no store to choose; {words[0]} goes with --engine local",
+        )
         for engine in ("reference", "spark", "symbolic")
         for words in (("--store", "disk"), ("--store", "compact"), ("--store-folder", "a"))
     ),
     *(
-        (("--engine", engine, option, "a"), 2, f"{option}: only with --engine local or spark")
+        (
+            ("--engine", engine, option, "a"),
+            2,
+            f"--engine {engine} keeps no levels; {option} goes with --engine local or spark",
+        )
         for engine in ("reference", "symbolic")
         for option in ("--checkpoint", "--resume")
     ),
@@ -38,22 +57,28 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, "--checkpoint-every", "3"),
             2,
-            "--checkpoint-every goes with --checkpoint or --resume of --engine local",
+            f"--engine {engine} keeps no checkpoints of this kind; --checkpoint-every goes with --engine local",
         )
-        for engine in ("local", "reference", "spark", "symbolic")
+        for engine in ("reference", "spark", "symbolic")
     ),
+    (("--checkpoint-every", "3"), 2, "--checkpoint-every goes with --checkpoint or --resume"),
     (
         ("--engine", "spark", "--checkpoint", "a", "--checkpoint-every", "3"),
         2,
-        "--checkpoint-every goes with --checkpoint or --resume of --engine local",
+        "--engine spark keeps no checkpoints of this kind; --checkpoint-every goes with --engine local",
     ),
     (
         ("--engine", "spark", "--max-memory", "1GiB"),
         2,
-        "--max-memory is not for --engine spark; say --conf spark.executor.memory=8g instead",
+        "--engine spark has its memory from Spark (--conf spark.executor.memory=8g); "
+        "--max-memory goes with --engine local, reference or symbolic",
     ),
     *(
-        (("--engine", "symbolic", *words), 2, f"--engine symbolic enumerates no states; take {words[0]} away")
+        (
+            ("--engine", "symbolic", *words),
+            2,
+            f"--engine symbolic enumerates no states; {words[0]} goes with --engine local, reference or spark",
+        )
         for words in (("--max-states", "5"), ("--fail-on-vacuity",))
     ),
     *(
@@ -65,14 +90,14 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         for engine in ("local", "reference", "spark")
     ),
     *(
-        (("--engine", engine, *words), 2, f"{words[0]}: only with --engine spark")
+        (("--engine", engine, *words), 2, f"--engine {engine} {lacking}; {words[0]} goes with --engine spark")
         for engine in ("local", "reference", "symbolic")
-        for words in (
-            ("--master", "local[1]"),
-            ("--partitions", "2"),
-            ("--spark-threshold", "0"),
-            ("--conf", "a=b"),
-            ("--transitions",),
+        for words, lacking in (
+            (("--master", "local[1]"), "runs on no cluster"),
+            (("--partitions", "2"), "runs on no cluster"),
+            (("--spark-threshold", "0"), "runs on no cluster"),
+            (("--conf", "a=b"), "runs on no cluster"),
+            (("--transitions",), "keeps no dataset"),
         )
     ),
     # Of the local engine's own.
@@ -154,6 +179,7 @@ OF_LOCAL: dict[str, Any] = {
     "keeping": Keeping("a"),
     "storing": Storing("disk"),
 }
+OF_SPARK: dict[str, Any] = {"cluster": Cluster(), "spark": object()}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -165,7 +191,37 @@ def test_the_library_refuses_them_as_well(engine: str, name: str) -> None:
     assert re.search(rf"; {name} goe?s? with engine local$", str(refused.value))
 
 
+@pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])
+@pytest.mark.parametrize("name", OF_SPARK)
+def test_the_library_refuses_a_cluster_that_nothing_runs_on(engine: str, name: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        check("kip-101", {"replicas": 2}, engine=engine, **{name: OF_SPARK[name]})
+    assert str(refused.value) == f"engine {engine} runs on no cluster; {name} goes with engine spark"
+
+
 def test_the_library_refuses_what_the_symbolic_engine_cannot_do() -> None:
     for words in ({"limits": Limits(states=3)}, {"fail_on_vacuity": True}):
         with pytest.raises(UnknownName, match="engine symbolic enumerates no states"):
             check("kip-101", {"replicas": 2}, engine="symbolic", **words)
+
+
+VALUES = {"--store": "disk", "--checkpoint-every": "3", "--max-memory": "1GiB", "--conf": "a=b"}
+FLAGS = ("--symmetry", "--fail-on-vacuity", "--transitions")
+
+
+@pytest.mark.parametrize("option", [option for ability in TABLE for option in ability.options])
+def test_what_the_table_says_of_an_option_is_refused_and_told_in_the_help(option: str) -> None:
+    (ability,) = [a for a in TABLE if option in a.options]
+    words = (option,) if option in FLAGS else (option, VALUES.get(option, "2"))
+    for engine in ALL:
+        if engine not in ability.engines:
+            outcome = run("check", "kip-101", "-s", "replicas=2", "--engine", engine, *words)
+            assert outcome.code == 2
+            assert f"--engine {engine} {ability.lacking}; {option} go" in outcome.err.splitlines()[-1]
+    told = " ".join(run("check", "--help").out.split())
+    assert re.search(rf" {option} [^ ]* ?{', '.join(ability.engines).capitalize()}: ", told)
+
+
+def test_the_page_has_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs/performance.md").read_text()
+    assert "\n".join(as_lines()) in page

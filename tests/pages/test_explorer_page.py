@@ -12,6 +12,7 @@ from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP
 from tests.pages.serving import serving
+from tests.scenarios.shipped import FOLDERS
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
 
@@ -145,7 +146,7 @@ def test_a_trace_is_loaded_followed_to_its_violation_and_left(browser: Browser, 
 
 
 def test_a_trace_that_the_model_does_not_allow_is_walked_as_far_as_it_goes(browser: Browser, tmp_path: Path) -> None:
-    data = json.loads((ROOT / "counterexamples" / "kip-101" / "trace.itf.json").read_text())
+    data = json.loads((FOLDERS["kip-101"] / "trace.itf.json").read_text())
     settings = data["#meta"]["isrcheck"]["settings"]
     data["states"][4]["next_record_id"] = data["states"][8]["next_record_id"]
     (tmp_path / "wrong.itf.json").write_text(json.dumps(data))

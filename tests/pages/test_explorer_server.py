@@ -20,6 +20,7 @@ from isrcheck.checker.explorer.server import LARGEST_QUESTION, Server
 from isrcheck.checker.explorer.walking import LONGEST_PATH
 from tests.cli.running import counter, mistaken, run
 from tests.pages.serving import serving
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
@@ -230,7 +231,7 @@ def test_an_invariant_without_its_ghost_is_not_asked(server: Server) -> None:
 
 
 def test_a_recorded_itf_trace_is_a_path_to_the_violation() -> None:
-    folder = ROOT / "counterexamples" / "kip-101"
+    folder = FOLDERS["kip-101"]
     settings = tomllib.loads((folder / "scenario.toml").read_text())["settings"]
     with serving("kip-101", **settings) as server:
         content = (folder / "trace.itf.json").read_text()

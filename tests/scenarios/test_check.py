@@ -13,6 +13,7 @@ import pytest
 
 from isrcheck.checker.scenarios.scenario import KEYS, read
 from tests.cli.running import run
+from tests.scenarios.shipped import FOLDERS
 from tests.scenarios.writing import HOLDS, VIOLATED, scenario
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(many.parent)
-    shipped = {path.parent.name for path in ROOT.glob("counterexamples/*/scenario.toml")}
+    shipped = {path.parent.name for path in ROOT.glob("counterexamples/**/scenario.toml")}
     assert {each["name"] for each in json.loads(run("scenarios", "--json").out)} == shipped
     assert run("check", "--scenario", "truncate-to-hw", "--quiet").code == 12
     refused = run("regress", "--update")
@@ -148,7 +149,7 @@ def test_the_page_on_scenarios_has_every_key_and_a_real_example(tmp_path: Path) 
     page = (ROOT / "docs/scenarios.md").read_text()
     example, _ = re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M)
     (tmp_path / "scenario.toml").write_text(example)
-    shown, shipped = read(tmp_path), read(ROOT / "counterexamples" / "truncate-to-hw")
+    shown, shipped = read(tmp_path), read(FOLDERS["truncate-to-hw"])
     assert (shown.settings, shown.lengths, shown.title) == (shipped.settings, shipped.lengths, shipped.title)
     assert set(tomllib.loads(example)) <= KEYS.keys()
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == KEYS.keys()

@@ -30,10 +30,6 @@ MISTAKES = {
         HOLDS + "[settings]\nfew = [1]\n",
         "settings is {'few': [1]}; write a table of numbers, true or false, and text",
     ),
-    "a violation without length": (
-        HOLDS.replace("holds", "violated"),
-        "lengths is missing; write [lengths] and below it what is violated = states",
-    ),
     "a length of what holds": (
         HOLDS + "[lengths]\npresses-are-few = 3\n",
         'there are lengths where expect is "holds"; take them away',
@@ -105,7 +101,7 @@ def test_there_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (outcome.code, '"exit_code": 150' in outcome.out) == (150, True)
     scenario(tmp_path / "counterexamples" / "mine", HOLDS)
     outcome = run("check", "--scenario", "nine")
-    count = 1 + len(list(ROOT.glob("counterexamples/*/scenario.toml")))
+    count = 1 + len(list(ROOT.glob("counterexamples/**/scenario.toml")))
     assert outcome.err == (
         f"isrcheck: there is no scenario 'nine'; did you mean mine? {count} are known; or name a folder\n"
     )

@@ -12,9 +12,10 @@ from isrcheck.checker.scenarios.derived import GENERATED, derive
 from isrcheck.checker.scenarios.expectation import unmet, unpaired
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import run
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
-SCENARIOS = [read(path.parent, ROOT) for path in sorted(ROOT.glob("*/scenario.toml"))]
+SCENARIOS = [read(folder, ROOT) for folder in FOLDERS.values()]
 
 
 @pytest.mark.exhaustive
@@ -36,7 +37,7 @@ def test_every_scenario_has_a_control(scenario: Scenario) -> None:
 def test_controls_of_another_model_are_checked_with_the_same_settings(scenario: Scenario) -> None:
     own = json.loads((scenario.folder / "expected.json").read_text())
     for name in scenario.controls:
-        other = json.loads((ROOT / name / "expected.json").read_text())
+        other = json.loads((FOLDERS[name] / "expected.json").read_text())
         shared = own["settings"].keys() & other["settings"].keys()
         if own["model"] != other["model"]:
             assert {n: own["settings"][n] for n in shared} == {n: other["settings"][n] for n in shared}
@@ -63,20 +64,20 @@ def test_counts_and_lengths_are_those_of_tlc() -> None:
 
 
 def test_the_trace_is_what_check_prints_and_writes(tmp_path: Path) -> None:
-    folder = ROOT / "kip-101"
+    folder = FOLDERS["kip-101"]
     outcome = run("check", "--scenario", folder, "--itf", tmp_path / "trace.json")
     assert (folder / "trace.txt").read_text() in outcome.out
     assert (folder / "trace.itf.json").read_bytes() == (tmp_path / "trace.json").read_bytes()
 
 
 def test_the_recorded_traces_replay() -> None:
-    for path in sorted(ROOT.glob("*/trace.itf.json")):
+    for path in sorted(ROOT.glob("**/trace.itf.json")):
         assert run("replay", path, "--expect-violation").code == 0
 
 
 def test_serial_and_parallel_regressions_say_the_same(tmp_path: Path) -> None:
     for name in ("kip-101", "kip-101-fixed-by-kip-279", "truncate-to-hw", "truncate-to-hw-fixed-by-kip-101"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+        shutil.copytree(FOLDERS[name], tmp_path / name)
     (tmp_path / "truncate-to-hw" / "trace.txt").unlink()
     serial, parallel = (run("regress", tmp_path, "--workers", n, "--json", tmp_path / f"{n}.json") for n in (1, 2))
     assert serial == parallel

@@ -23,6 +23,7 @@ from isrcheck.checker.simulating import simulate
 from isrcheck.model.language import UnknownName
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import counter, mistaken, run
+from tests.scenarios.shipped import FOLDERS
 
 SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 ROOT = Path(__file__).parent.parent.parent
@@ -98,7 +99,7 @@ SCENARIOS = ("v3-unclean-election", "v3-one-epoch-two-leaders", "alter-isr-shrin
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the small search beside it, the trace is that of `check`; without, one that may be longer, never shorter."""
-    scenario = one(str(ROOT / "counterexamples" / name))
+    scenario = one(str(FOLDERS[name]))
     asked = {"invariants": scenario.invariants, "seed": 4, "walks": 50_000}
     found = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
     assert (found.verdict, found.exit_code) == ("violated", 12)

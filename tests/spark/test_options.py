@@ -24,11 +24,11 @@ from tests.cli.running import counter, run
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--master", "local[1]"), "--master: only with --engine spark"),
-        (("--spark-threshold", "0"), "--spark-threshold: only with --engine spark"),
-        (("--transitions", "--engine", "reference"), "--transitions: only with --engine spark"),
+        (("--master", "local[1]"), "--master goes with --engine spark"),
+        (("--spark-threshold", "0"), "--spark-threshold goes with --engine spark"),
+        (("--transitions", "--engine", "reference"), "--transitions goes with --engine spark"),
         (("--engine", "spark", "--checkpoint", "a", "--resume", "b"), "take one of them away"),
-        (("--engine", "spark", "--max-memory", "1GB"), "--max-memory is not for --engine spark"),
+        (("--engine", "spark", "--max-memory", "1GB"), "--engine spark has its memory from Spark"),
         (("--engine", "spark", "--conf", "spark.x"), "'spark.x' is not NAME=VALUE"),
         (("--engine", "spark", "--partitions", "0"), "0 is not in the range"),
     ],

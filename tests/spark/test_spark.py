@@ -23,6 +23,7 @@ from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
 from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter
 from tests.published.test_published_counts import INVARIANTS, settings_of
+from tests.scenarios.shipped import FOLDERS
 from tests.spark.agreeing import Asked, essence_on_spark, on_spark
 
 pytestmark = pytest.mark.needs("java")
@@ -68,7 +69,7 @@ def published(text: str) -> tuple[Asked, int]:
 
 @cache
 def scenario_of(name: str) -> tuple[Asked, Scenario]:
-    folder = ROOT / "counterexamples" / name
+    folder = FOLDERS[name]
     found = read(folder, folder)
     question = {"invariants": found.invariants, "keep_going": found.keep_going, "deadlock": found.deadlock}
     return Asked(found.specification(), found.settings, **question), found

@@ -105,8 +105,10 @@ def test_an_evaluation_error_exits_75(tmp_path: Path) -> None:
 USAGE = {
     "--engine symbolic --depth 0": "Invalid value for '--depth': 0 is not in the range x>=1.",
     "--depth 3": "--engine local explores everything; --depth goes with --engine symbolic",
-    "--engine symbolic --max-states 3": "--engine symbolic enumerates no states; take --max-states away",
-    "--engine symbolic --fail-on-vacuity": "--engine symbolic enumerates no states; take --fail-on-vacuity away",
+    "--engine symbolic --max-states 3": "--engine symbolic enumerates no states; "
+    "--max-states goes with --engine local, reference or spark",
+    "--engine symbolic --fail-on-vacuity": "--engine symbolic enumerates no states; "
+    "--fail-on-vacuity goes with --engine local, reference or spark",
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.scenarios.collection import one
+from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS = (
     "v3-acks-one",
@@ -19,7 +20,7 @@ SCENARIOS = (
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_scenario_ends_in_the_same_trace(name: str) -> None:
-    scenario = one(f"counterexamples/{name}")
+    scenario = one(str(FOLDERS[name]))
     ours, local = (
         check(
             scenario.specification(),

@@ -19,6 +19,7 @@ from isrcheck.model.language.tracing import trace
 from tests.agreement.profiles import THOROUGH
 from tests.cli.running import run
 from tests.cli.test_exit_codes import valid
+from tests.scenarios.shipped import FOLDERS
 from tests.symmetry.favoured import Favoured
 
 LIMITS = Limits(memory=3 << 30)
@@ -65,7 +66,7 @@ def test_verdicts_and_traces_are_those_of_the_full_search(name: str) -> None:
     assert_same(model, settings, **question)
 
 
-FOLDERS = sorted(p.parent for p in Path(__file__).parents[2].glob("counterexamples/*/scenario.toml"))
+ALL = sorted(FOLDERS.values())
 
 
 LARGEST = 10**9 if THOROUGH else 20_000
@@ -78,7 +79,7 @@ def of_three(folder: Path) -> bool:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("folder", [f for f in FOLDERS if of_three(f)], ids=lambda f: f.name)
+@pytest.mark.parametrize("folder", [f for f in ALL if of_three(f)], ids=lambda f: f.name)
 def test_scenarios_of_three_brokers_end_as_without_symmetry(folder: Path) -> None:
     scenario = read(folder)
     question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}
@@ -110,7 +111,7 @@ def test_every_other_option_says_the_same_under_symmetry(options: tuple[str, ...
 
 
 def test_a_scenario_is_as_expected_under_symmetry() -> None:
-    folder = Path(__file__).parents[2] / "counterexamples" / "majority-vote-for-anybody"
+    folder = FOLDERS["majority-vote-for-anybody"]
     outcome = run("check", "--scenario", folder, "--symmetry")
     assert outcome.code == 12
     assert "as expected: violated, elected-leader-has-what-is-committed in 8 states" in outcome.out
@@ -161,7 +162,7 @@ def test_a_model_without_two_brokers_is_refused() -> None:
 def test_other_engines_have_no_orbits(engine: str) -> None:
     outcome = run("check", "kip-320", "--symmetry", "--engine", engine)
     assert outcome.code == 2
-    assert f"--engine {engine} does not count orbits; take --symmetry away" in outcome.err
+    assert f"--engine {engine} does not count orbits; --symmetry goes with --engine local" in outcome.err
     with pytest.raises(UnknownName, match="symmetry goes with engine local"):
         check("kip-320", symmetry=True, engine=engine)
 

@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from isrcheck.checker.datasets.refusals import ClusterFailed, DatasetRefused
@@ -72,7 +73,7 @@ class Spark:
     @cached_property
     def session(self) -> Any:
         begin = time.perf_counter()
-        _ship()
+        ship(*SHIPPED)
         session = _session(self.cluster)
         self.seconds = time.perf_counter() - begin
         return session
@@ -198,13 +199,11 @@ def _failure(error: Exception) -> Exception:
     return ClusterFailed(f"Spark could not do its work: {cause[:300]}{hint}")
 
 
-def _ship() -> None:
+def ship(*modules: ModuleType) -> None:
     """Functions of these modules are sent as they are, not by the name of a module that executors do not have."""
     from pyspark import cloudpickle
 
-    from isrcheck.checker.engines.spark import sweeping
-
-    for module in (*SHIPPED, sweeping):
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
 
 

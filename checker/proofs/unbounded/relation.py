@@ -33,7 +33,8 @@ from isrcheck.checker.proofs.unbounded.shapes import (
 from isrcheck.checker.proofs.unbounded.values import Place, UnboundedNumber, as_flag, flat, ofFlag, placed
 from isrcheck.model.language.domains import Domain, Number, resolved
 from isrcheck.model.language.errors import ModelError, TheState, caller, line_of, mistake, nearest
-from isrcheck.model.language.model import Action, Model, ParameterDomain, as_parameter
+from isrcheck.model.language.marks import Action, ParameterDomain
+from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.running import heeded
 
 

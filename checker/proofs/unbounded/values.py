@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 import z3
 
@@ -34,9 +34,6 @@ from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
 from isrcheck.model.language.errors import BRANCH, ModelError, OfTheState, caller, mistake, nearest, not_a_condition
 from isrcheck.model.language.logic import every, implies, some
-
-if TYPE_CHECKING:
-    from isrcheck.checker.proofs.unbounded.relation import UnboundedState
 
 
 class Scalar(OfTheState):
@@ -330,11 +327,20 @@ class UnboundedSet(Scalar):
 # --- structures -----------------------------------------------------------------------------------------------------
 
 
+class Unbounded(Protocol):
+    """What places ask of the state that they lie in; `relation` has it."""
+
+    def _read(self, leaf: int) -> Term: ...
+    def _before(self, leaf: int) -> Term: ...
+    def _assign(self, condition: Term) -> None: ...
+    def _write(self, leaf: int, term: Term) -> None: ...
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a value lies in the state: leaves from `start` on, of endlessly many the one at `index`."""
 
-    state: UnboundedState
+    state: Unbounded
     start: int
     index: Term | None = None
     defined: Term = TRUE

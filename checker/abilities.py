@@ -1,0 +1,99 @@
+"""Which engine can do what: one table, of which refusals, `--help` and docs/performance.md are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+ENGINES: Final = ("local", "reference", "spark", "symbolic")
+
+
+@dataclass(frozen=True)
+class Ability:
+    """What a question may ask of `engines` and of no other: options of `isrcheck check`, arguments of `check`.
+
+    `lacking` says what is so of the other engines; `usual` is what an option is where it is not given.
+    """
+
+    engines: tuple[str, ...]
+    lacking: str
+    options: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    usual: Any = None
+
+    def of_engines(self) -> str:
+        """`local`, `local or spark`, `local, reference or spark`."""
+        *others, last = self.engines
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+NOT_SYMBOLIC: Final = ("local", "reference", "spark")
+TABLE: Final = (
+    Ability(("local",), "has no workers", ("--workers",), ("workers",)),
+    Ability(("local",), "does not count orbits", ("--symmetry",), ("symmetry",)),
+    Ability(("local",), "has no store to choose", ("--store",), ("storing",), usual="memory"),
+    Ability(("local",), "has no store to choose", ("--store-folder",)),
+    Ability(("local",), "keeps no checkpoints of this kind", ("--checkpoint-every",), ("keeping",)),
+    Ability(("local", "spark"), "keeps no levels", ("--checkpoint", "--resume")),
+    Ability(NOT_SYMBOLIC, "enumerates no states", ("--max-states",), ("limits.states",)),
+    Ability(NOT_SYMBOLIC, "enumerates no states", ("--fail-on-vacuity",), ("fail_on_vacuity",)),
+    Ability(("symbolic",), "explores everything", ("--depth",), ("limits.depth",)),
+    Ability(
+        ("local", "reference", "symbolic"),
+        "has its memory from Spark (--conf spark.executor.memory=8g)",
+        ("--max-memory",),
+    ),
+    Ability(
+        ("spark",),
+        "runs on no cluster",
+        ("--master", "--partitions", "--spark-threshold", "--conf"),
+        ("cluster", "spark"),
+    ),
+    Ability(("spark",), "keeps no dataset", ("--transitions",)),
+)
+
+
+def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
+    """What is said of the first option that the engine has no use for; `options` has values by name (`max_states`)."""
+
+    def given(ability: Ability) -> Iterator[str]:
+        for option in ability.options:
+            value = options.get(option.removeprefix("--").replace("-", "_"))
+            # 0 is a threshold, though it equals False.
+            if value is not None and value is not False and value not in ({}, ability.usual):
+                yield option
+
+    return _refusal(engine, "--engine ", given)
+
+
+def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
+    """The same of arguments from Python, each with whether it asks for something."""
+    return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
+
+
+def _refusal(engine: str, called: str, given: Callable[[Ability], Iterator[str]]) -> str | None:
+    for ability in TABLE:
+        names = [] if engine in ability.engines else list(given(ability))
+        if names:
+            goes = "go" if len(names) > 1 or names == ["workers"] else "goes"
+            return f"{called}{engine} {ability.lacking}; {', '.join(names)} {goes} with {called}{ability.of_engines()}"
+    return None
+
+
+def helped(option: str, text: str) -> str:
+    """The help of an option, with the engines that it is for where it is not for all."""
+    for ability in TABLE:
+        if option in ability.options:
+            return f"{', '.join(ability.engines).capitalize()}: {text[0].lower()}{text[1:]}"
+    return text
+
+
+def as_lines() -> list[str]:
+    """The table as Markdown."""
+    rows = [
+        f"| {', '.join(f'`{x}`' for x in a.options)} | {', '.join(f'`{x}`' for x in a.arguments)} "
+        f"| {', '.join(a.engines)} | {a.lacking} |"
+        for a in TABLE
+    ]
+    return ["| option | argument | engines | any other engine |", "|---|---|---|---|", *rows]

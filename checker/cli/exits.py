@@ -1,0 +1,51 @@
+"""How a command ends when something goes wrong: one line on standard error, and a documented exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import click
+
+from isrcheck.checker.failures import Failure, failure_of
+from isrcheck.checker.results import Exit
+
+DEBUG = "ISRCHECK_DEBUG"
+
+
+@contextmanager
+def reporting_failures() -> Iterator[None]:
+    """Ends the command with a line and an exit code, never with a traceback (but see `ISRCHECK_DEBUG`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (click.exceptions.Exit, click.Abort, click.ClickException):
+        raise
+    except BrokenPipeError:
+        _forget_output()
+        raise click.exceptions.Exit(Exit.OUTPUT) from None
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        if os.environ.get(DEBUG) == "1":
+            import traceback
+
+            traceback.print_exc()
+        raise click.exceptions.Exit(tell(error)) from None
+
+
+def tell(error: BaseException) -> int:
+    """Says in one line what has gone wrong; the exit code of that."""
+    failure = failure_of(error)
+    if failure is None:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"this is a bug in isrcheck: {what}; please report it with the output of {DEBUG}=1"
+        failure = Failure(message, Exit.BUG)
+    click.echo(f"isrcheck: {failure.message}", err=True)
+    return failure.code
+
+
+def _forget_output() -> None:
+    """Sends what is still buffered nowhere: the reader has gone, and Python would complain at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

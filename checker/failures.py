@@ -1,0 +1,50 @@
+"""What is said of something that went wrong, in one line, and the documented exit code of it."""
+
+from __future__ import annotations
+
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.results import CheckpointRefused, Exit, LimitTooSmall
+from isrcheck.model.language.errors import EvaluationError, ModelError
+
+OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})
+
+
+class Failure(Exception):
+    """The end of a command: what to say, in one line, and the exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.message, self.code = " ".join(message.split()), code
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """What a user is told of an exception; None where it is a bug of ours."""
+    match error:
+        case Failure():
+            return error
+        case ModelError():
+            return Failure(str(error), Exit.UNKNOWN)
+        case LimitTooSmall():
+            return Failure(f"{error} (--max-memory)", Exit.LIMIT)
+        case DatasetRefused() | CheckpointRefused():
+            return Failure(str(error), Exit.UNKNOWN)
+        case EvaluationError():
+            return Failure(str(error), Exit.EVALUATION)
+        case SystemExit():
+            return Failure("the model's file ends the program (SystemExit); take that away", Exit.UNKNOWN)
+        case KeyboardInterrupt():
+            return Failure("interrupted", Exit.INTERRUPTED)
+        case MemoryError():
+            return Failure("out of memory; try smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in OF_SPARK:
+            missing = name.partition(".")[0]
+            return Failure(f"this needs {missing}, which is not installed; pip install 'isrcheck[spark]'", Exit.OUTPUT)
+        case OSError():
+            return Failure(os_words(error), Exit.OUTPUT)
+    return None
+
+
+def os_words(error: OSError) -> str:
+    """`path: what went wrong`."""
+    name = f"{error.filename}: " if error.filename is not None else ""
+    return f"{name}{error.strerror or error}"

@@ -1,0 +1,233 @@
+"""The operators of expressions as instructions over columns, in bytes where the interval allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.ranges import require_in_set
+from isrcheck.checker.kernel.registers import Column, Function, Instruction, Register
+from isrcheck.model.language.expressions import Expression, Leaf
+
+BYTE: Final = range(-128, 128)
+
+
+class Writer:
+    """Instructions for expressions, each once, where it is first needed.
+
+    `begin_body` starts what later parts do not see, for a part that is not entered computes nothing of it.
+    """
+
+    def __init__(self) -> None:
+        self.constants: dict[Register, int] = {}
+        self.leaves: dict[Register, Leaf] = {}
+        self._numbers: dict[tuple[int, bool], Register] = {}
+        self._shared: dict[object, Register] = {}
+        self._local: dict[object, Register] = {}
+        self._inside = False
+        self._count = 0
+        self.instructions: list[Instruction] = []
+
+    def shared(self) -> list[Instruction]:
+        """The instructions that follow are seen by all later ones."""
+        self._inside, self.instructions = False, []
+        return self.instructions
+
+    def body(self) -> list[Instruction]:
+        """The instructions that follow are seen by no other part."""
+        self._inside, self._local, self.instructions = True, {}, []
+        return self.instructions
+
+    def register(self, of: Expression) -> Register:
+        """The column of an expression, as wide as its interval demands."""
+        stack = [of]
+        while stack:
+            node = stack[-1]
+            missing = [a for a in node.arguments if self._found(a) is None]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            if self._found(node) is None:
+                self._note(node, self._write(node))
+        found = self._found(of)
+        assert found is not None
+        return found
+
+    def _found(self, key: object) -> Register | None:
+        return self._local.get(key) or self._shared.get(key) if self._inside else self._shared.get(key)
+
+    def _note(self, key: object, register: Register) -> None:
+        (self._local if self._inside and not register.kept else self._shared)[key] = register
+
+    def _new(self, wide: bool, kept: bool = False) -> Register:
+        self._count += 1
+        return Register(self._count, wide, kept)
+
+    def _do(self, function: Function, a: Register, b: Register, wide: bool) -> Register:
+        out = self._new(wide)
+        self.instructions.append(Instruction(function, a, b, out))
+        return out
+
+    def number(self, value: int, wide: bool) -> Register:
+        """The column of a constant."""
+        if (value, wide) not in self._numbers:
+            register = self._numbers[value, wide] = self._new(wide, kept=True)
+            self.constants[register] = value
+        return self._numbers[value, wide]
+
+    def _write(self, node: Expression) -> Register:
+        if isinstance(node.value, Leaf):
+            register = self._new(_wide(node), kept=True)
+            self.leaves[register] = node.value
+            return register
+        if isinstance(node.value, int):
+            return self.number(node.value, _wide(node))
+        return OPERATORS[node.operator](self, node)
+
+    def _as(self, of: Expression, wide: bool) -> Register:
+        """The column of an operand in the width of its operation."""
+        if of.value is not None and not isinstance(of.value, Leaf):
+            return self.number(of.value, wide)
+        register = self._found(of)
+        assert register is not None
+        return self._resized(register, wide)
+
+    def _resized(self, register: Register, wide: bool) -> Register:
+        if register.wide == wide:
+            return register
+        key = register, wide
+        found = self._found(key)
+        if found is None:
+            found = self._do(_copy, register, register, wide)
+            self._note(key, found)
+        return found
+
+    # --- operators --------------------------------------------------------------------------------------------------
+
+    def not_(self, node: Expression) -> Register:
+        return self._do(np.bitwise_xor, self._as(node.arguments[0], False), self.number(1, False), False)
+
+    def junction(self, node: Expression) -> Register:
+        function = np.bitwise_and if node.operator == "and" else np.bitwise_or
+        result, *others = (self._as(a, False) for a in node.arguments)
+        for other in others:
+            result = self._do(function, result, other, False)
+        return result
+
+    def _operands(self, node: Expression, *fitting: Expression) -> tuple[Register, Register, bool]:
+        """Two operands in one width, in which `fitting` fits as well; and whether it is the wide one."""
+        wide = _wide(*node.arguments, *fitting)
+        a, b = (self._as(x, wide) for x in node.arguments)
+        return a, b, wide
+
+    def comparison(self, node: Expression) -> Register:
+        a, b, _ = self._operands(node)
+        return self._do(np.equal if node.operator == "eq" else np.less_equal, a, b, False)
+
+    def binary(self, node: Expression) -> Register:
+        a, b, wide = self._operands(node, node)
+        return self._resized(self._do(ARITHMETIC[node.operator], a, b, wide), _wide(node))
+
+    def if_(self, node: Expression) -> Register:
+        """`no ^ ((yes ^ no) & mask)`: without branches, and numpy has no faster way."""
+        condition, yes, no = node.arguments
+        wide = _wide(node, yes, no)
+        mask = self._mask(condition, wide)
+        if all(isinstance(x.value, int) for x in (yes, no)):
+            differing = self.number(yes.low ^ no.low, wide)
+        else:
+            differing = self._do(np.bitwise_xor, self._as(yes, wide), self._as(no, wide), wide)
+        picked = self._do(np.bitwise_and, differing, mask, wide)
+        if isinstance(no.value, int) and no.value == 0:
+            return self._resized(picked, _wide(node))
+        return self._resized(self._do(np.bitwise_xor, picked, self._as(no, wide), wide), _wide(node))
+
+    def _mask(self, condition: Expression, wide: bool) -> Register:
+        """All bits where the condition holds."""
+        key = "mask", condition, wide
+        found = self._found(key)
+        if found is None:
+            found = self._do(np.subtract, self.number(0, wide), self._as(condition, wide), wide)
+            self._note(key, found)
+        return found
+
+    def _bit(self, broker: Expression, wide: bool) -> Register:
+        """The set of one broker. A shift by -1 gives nothing, which is the set of nobody; numpy says so."""
+        require_in_set(broker)
+        if isinstance(broker.value, int):
+            return self.number(1 << broker.value if broker.value >= 0 else 0, wide)
+        key = "bit", broker, wide
+        found = self._found(key)
+        if found is None:
+            found = self._do(np.left_shift, self.number(1, wide), self._as(broker, wide), wide)
+            self._note(key, found)
+        return found
+
+    def has(self, node: Expression) -> Register:
+        members, broker = node.arguments
+        wide = _wide(members, broker) or broker.high > 6
+        common = self._do(np.bitwise_and, self._as(members, wide), self._bit(broker, wide), wide)
+        return self._do(np.not_equal, common, self.number(0, wide), False)
+
+    def only(self, node: Expression) -> Register:
+        (broker,) = node.arguments
+        wide = _wide(node, broker) or broker.high > 6
+        return self._resized(self._bit(broker, wide), _wide(node))
+
+    def difference(self, node: Expression) -> Register:
+        """`a ^ (a & b)`."""
+        a, b, wide = self._operands(node)
+        out = self._do(np.bitwise_xor, a, self._do(np.bitwise_and, a, b, wide), wide)
+        return self._resized(out, _wide(node))
+
+    def subset(self, node: Expression) -> Register:
+        a, b, wide = self._operands(node)
+        return self._do(np.equal, self._do(np.bitwise_and, a, b, wide), a, False)
+
+    def size(self, node: Expression) -> Register:
+        (members,) = node.arguments
+        register = self._as(members, _wide(members))
+        return self._resized(self._do(_size, register, register, register.wide), _wide(node))
+
+
+def _wide(*expressions: Expression) -> bool:
+    """Whether a value of one of these may need more than a byte."""
+    return any(x.low not in BYTE or x.high not in BYTE for x in expressions)
+
+
+def _copy(a: Column, b: Column, out: Column) -> None:
+    out[...] = a
+
+
+def _size(members: Column, again: Column, out: Column) -> None:
+    out[...] = np.bitwise_count(members)
+
+
+ARITHMETIC: Final[dict[str, Function]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "union": np.bitwise_or,
+    "intersection": np.bitwise_and,
+}
+OPERATORS: Final[dict[str, Callable[[Writer, Expression], Register]]] = {
+    "not": Writer.not_,
+    "and": Writer.junction,
+    "or": Writer.junction,
+    "eq": Writer.comparison,
+    "le": Writer.comparison,
+    "add": Writer.binary,
+    "subtract": Writer.binary,
+    "multiply": Writer.binary,
+    "if": Writer.if_,
+    "has": Writer.has,
+    "only": Writer.only,
+    "union": Writer.binary,
+    "intersection": Writer.binary,
+    "difference": Writer.difference,
+    "subset": Writer.subset,
+    "size": Writer.size,
+}

@@ -1,0 +1,200 @@
+"""Programs over columns: written for a transition system, their registers placed in as few columns as will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.operators import Writer
+from isrcheck.checker.kernel.registers import Change, Column, Function, Instruction, Part, Register
+from isrcheck.model.language.expressions import FALSE, Expression, Leaf
+from isrcheck.model.language.system import Transition, TransitionSystem
+
+LANES: Final = 1 << 11
+"""States at once: their columns stay in the cache."""
+_WORD: Final = (1 << 64) - 1
+COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
+"""Functions that give flags of numpy."""
+Placing = tuple[Function, int, int, int]
+"""An instruction whose registers have their places."""
+
+
+def expansion(system: TransitionSystem, layout: Layout) -> Program:
+    """Guards are computed for all; what only a transition needs, where any state enables it."""
+    writer, parts = Writer(), list[Part]()
+    for number, transition in enumerate(system.transitions):
+        part = Part(writer.shared(), number=number)
+        if transition.failure is not FALSE:
+            part.failure = writer.register(transition.failure)
+        if transition.guard is not FALSE:
+            part.flag = writer.register(transition.guard)
+            part.body = writer.body()
+            part.changes = _changes(writer, layout, transition)
+        if part.flag is not None or part.failure is not None:
+            parts.append(part)
+    return Program(parts, writer.constants, writer.leaves, layout)
+
+
+def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
+    """The words that a transition changes. Sums of fields that do not overlap carry nothing from one to the next."""
+    changes = []
+    for word in range(layout.words):
+        changed = [i for i in transition.updates if layout.places[i].word == word and layout.places[i].width]
+        if not changed:
+            continue
+        kept, base, values = _WORD, 0, list[tuple[Register, np.uint64]]()
+        for i in changed:
+            place, update = layout.places[i], transition.updates[i]
+            kept &= ~place.mask
+            base -= place.low << place.shift
+            if isinstance(update.value, int):
+                base += update.value << place.shift
+            else:
+                values.append((writer.register(update), np.uint64(place.shift)))
+        changes.append(Change(word, np.uint64(kept), np.uint64(base & _WORD), tuple(values)))
+    return changes
+
+
+def failures(system: TransitionSystem, layout: Layout) -> Program:
+    flags = {number: t.failure for number, t in enumerate(system.transitions) if t.failure is not FALSE}
+    return _flags(flags, layout)
+
+
+def judgement(bits: Sequence[Expression], layout: Layout) -> Program:
+    return _flags({number: bit for number, bit in enumerate(bits) if bit is not FALSE}, layout)
+
+
+def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
+    writer, parts = Writer(), list[Part]()
+    for number, expression in flags.items():
+        part = Part(writer.shared(), number=number)
+        part.flag = writer.register(expression)
+        parts.append(part)
+    return Program(parts, writer.constants, writer.leaves, layout)
+
+
+# --- places ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A part whose registers have their places."""
+
+    instructions: list[Placing]
+    flag: int | None
+    failure: int | None
+    number: int
+    body: list[Placing]
+    changes: list[PlacedChange]
+
+
+@dataclass(frozen=True)
+class PlacedChange:
+    word: int
+    kept: np.uint64
+    base: np.uint64
+    values: list[tuple[int, np.uint64]]
+
+
+def run(instructions: Sequence[Placing], columns: Sequence[Column]) -> None:
+    for function, a, b, out in instructions:
+        function(columns[a], columns[b], columns[out])
+
+
+class Program:
+    """Parts with their columns; `constants` and `leaves` are those that are filled before it runs."""
+
+    def __init__(
+        self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
+    ) -> None:
+        self._layout = layout
+        self._places = _placed(parts, [*constants, *leaves])
+        narrow = sum(1 for _ in {p for r, p in self._places.items() if not r.wide})
+        wide = sum(1 for _ in {p for r, p in self._places.items() if r.wide})
+        self._narrow = np.zeros((narrow, LANES), dtype=np.int8)
+        self._wide = np.zeros((wide, LANES), dtype=np.int64)
+        self._count = narrow
+        for register, value in constants.items():
+            (self._wide if register.wide else self._narrow)[self._places[register]] = value
+        self._leaves = [(self._at(register), layout.places[leaf.index]) for register, leaf in leaves.items()]
+        self.parts = [self._part(part) for part in parts]
+        self.words: Words = np.empty((layout.words, 0), dtype=np.uint64)
+
+    def _at(self, register: Register, flag: bool = False) -> int:
+        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
+        place = self._places[register]
+        return place + (2 * self._count if register.wide else self._count if flag else 0)
+
+    def _part(self, part: Part) -> Placed:
+        at = self._at
+        return Placed(
+            self._instructions(part.instructions),
+            None if part.flag is None else at(part.flag, flag=True),
+            None if part.failure is None else at(part.failure, flag=True),
+            part.number,
+            self._instructions(part.body),
+            [PlacedChange(c.word, c.kept, c.base, [(at(r), shift) for r, shift in c.values]) for c in part.changes],
+        )
+
+    def _instructions(self, instructions: Sequence[Instruction]) -> list[Placing]:
+        at = self._at
+        return [(i.function, at(i.a), at(i.b), at(i.out, flag=i.function in COMPARISONS)) for i in instructions]
+
+    def begin(self, states: Words) -> list[Column]:
+        """The columns for some states, with their leaves; `words` are their words."""
+        self.words = np.ascontiguousarray(states.T)
+        narrow = self._narrow[:, : len(states)]
+        columns: list[Column] = [*narrow, *narrow.view(np.bool_), *self._wide[:, : len(states)]]
+        bits = np.empty(len(states), dtype=np.uint64)
+        for at, place in self._leaves:
+            np.right_shift(self.words[place.word], np.uint64(place.shift), out=bits)
+            np.bitwise_and(bits, np.uint64((1 << place.width) - 1), out=bits)
+            column = columns[at]
+            column[...] = bits
+            if place.low:
+                column += place.low
+        return columns
+
+
+def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:
+    """A place for each register, given again after its last use; narrow and wide ones have places of their own."""
+    last: dict[Register, int] = {}
+    steps = list(_steps(parts))
+    for step, (reads, _) in enumerate(steps):
+        for register in reads:
+            last[register] = step
+    places: dict[Register, int] = {}
+    free: dict[bool, list[int]] = {False: [], True: []}
+    count = {False: 0, True: 0}
+
+    def take(register: Register) -> None:
+        if free[register.wide]:
+            places[register] = free[register.wide].pop()
+        else:
+            places[register] = count[register.wide]
+            count[register.wide] += 1
+
+    for register in kept:
+        take(register)
+    for step, (reads, out) in enumerate(steps):
+        # Its operands' places are free for the result: numpy reads an element before it writes it.
+        for register in dict.fromkeys(reads):
+            if last[register] == step and not register.kept:
+                free[register.wide].append(places[register])
+        if out is not None:
+            take(out)
+            if out not in last:
+                free[out.wide].append(places[out])
+    return places
+
+
+def _steps(parts: Sequence[Part]) -> Iterable[tuple[Sequence[Register], Register | None]]:
+    """What is read and what is written, in the order of a run in which every part is entered."""
+    for part in parts:
+        for instruction in (*part.instructions, *part.body):
+            yield (instruction.a, instruction.b), instruction.out
+        yield tuple(part.reads()), None

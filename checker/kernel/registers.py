@@ -1,0 +1,63 @@
+"""What a program over columns is made of: registers, instructions, and the parts in which they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Column = npt.NDArray[Any]
+Function = Callable[[Column, Column, Column], object]
+"""From two columns to a third, which is the last argument."""
+
+
+@dataclass(frozen=True, eq=False)
+class Register:
+    """A column before it has its place; `kept` ones are filled before the program runs and have a place for good."""
+
+    number: int
+    wide: bool
+    kept: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """`function(a, b, out)`."""
+
+    function: Function
+    a: Register
+    b: Register
+    out: Register
+
+
+@dataclass(frozen=True)
+class Change:
+    """A word after a transition: `(word & kept) + base`, and each value shifted to its place and added."""
+
+    word: int
+    kept: np.uint64
+    base: np.uint64
+    values: tuple[tuple[Register, np.uint64], ...]
+
+
+@dataclass
+class Part:
+    """Instructions, then what is read when they are done.
+
+    `flag` says of which states something is true; `body` computes what only those need.
+    """
+
+    instructions: list[Instruction] = field(default_factory=list)
+    flag: Register | None = None
+    failure: Register | None = None
+    number: int = 0
+    body: list[Instruction] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+    def reads(self) -> Iterable[Register]:
+        """The columns that are read after the instructions."""
+        yield from (register for register in (self.flag, self.failure) if register is not None)
+        yield from (register for change in self.changes for register, _ in change.values)

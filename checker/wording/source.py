@@ -1,0 +1,25 @@
+"""Where a file lies for people and tools: in the repository that holds it, wherever that is on this machine."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+ROOTS = (".git", "pyproject.toml")
+"""What lies in the topmost folder of a repository; the first that is found upwards."""
+
+
+@cache
+def repository_path(file: str) -> str:
+    """A file relative to its repository, with slashes; its name alone where it is in none.
+
+    >>> repository_path(__file__)
+    'checker/wording/source.py'
+    """
+    path = Path(file).resolve()
+    for mark in ROOTS:
+        for folder in path.parents:
+            if (folder / mark).exists():
+                return path.relative_to(folder).as_posix()
+    packages = [folder for folder in path.parents if (folder / "__init__.py").exists()]
+    return path.relative_to(packages[-1].parent).as_posix() if packages else path.name

@@ -1,0 +1,135 @@
+"""What marks a function of a model: as an action, as an initial state, as a predicate of one kind or another."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from isrcheck.model.language.domains import Domain
+from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+MARKS = ("__action__", "__predicate__")
+"""What marks leave on a method."""
+
+ParameterDomain = Domain | Callable[[Any], Domain]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What `@action` says of a method: its parameters, who acts, and whether it disturbs or heals."""
+
+    parameters: dict[str, ParameterDomain]
+    actor: str
+    perturbation: bool
+
+
+def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks a method `(self, s, ...)` as an action.
+
+    `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
+    keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
+    a client's write, an arbitrary election) may happen or not; everything else is *healing*.
+    """
+
+    def mark(method: Method) -> Method:
+        _markable(method, "action")
+        named = list(inspect.signature(method).parameters)[2:]
+        if named != list(parameters):
+            raise mistake_in(
+                method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters"
+            )
+        if not (method.__doc__ or "").strip():
+            raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
+        method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def _predicate(kind: str) -> Callable[[Method], Method]:
+    def mark(method: Method) -> Method:
+        _markable(method, kind)
+        if not (method.__doc__ or "").strip():
+            raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
+        method.__predicate__ = kind  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def invariant(method: Method) -> Method:
+    """Marks a function `(model, s)` as an invariant; its docstring is the sentence that users see when it breaks."""
+    return _predicate("invariant")(method)
+
+
+def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
+    """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
+
+    A variable that is there only where the setting has some value is not named. `family` is for what is meant of some
+    models alone, whatever they have: the folder below `model/` in which they are, or are built upon (`designs`).
+    """
+
+    def mark(method: Method) -> Method:
+        method.__needs__ = variables  # type: ignore[attr-defined]
+        method.__needs_setting__ = setting  # type: ignore[attr-defined]
+        method.__needs_family__ = family  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+@overload
+def goal(method: Method) -> Method: ...
+@overload
+def goal(*, where: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
+def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> Any:
+    """Marks a function `(model, s)` as a goal: some state where it holds should be reachable.
+
+    `where` says at which settings: elsewhere the goal is switched off, and that it is never reached says nothing.
+    """
+    if method is None:
+        return lambda of: _aimed_at(_predicate("goal")(of), where)
+    return _predicate("goal")(method)
+
+
+def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
+    method.__where__ = where  # type: ignore[attr-defined]
+    return method
+
+
+def constraint(method: Method) -> Method:
+    """Marks a function `(model, s)` as a state constraint: states where it is false are checked and not explored."""
+    return _predicate("constraint")(method)
+
+
+def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
+    """Marks the method `initial(self, s, ...)`: one initial state for each choice of its parameters."""
+
+    def mark(method: Method) -> Method:
+        method.__initial__ = parameters  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def _markable(method: Any, mark: str) -> None:
+    """Raises `ModelError` for what a mark cannot be put on."""
+    if not inspect.isfunction(method):
+        raise mistake(f"@{mark} marks a {type(method).__name__}", "mark a plain function, and put nothing around it")
+    require_plain(method, f"{mark} {method.__name__}")
+    if any(hasattr(method, kind) for kind in MARKS):
+        raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
+    body = modellers_frame().f_locals  # of the class, while it is being made
+    if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
+        raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
+
+
+def require_plain(method: Callable[..., Any], who: str) -> None:
+    """Raises `ModelError` for a function that does not run when it is called."""
+    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        raise mistake_in(method, f"{who} is async and would never run", "write def")
+    if inspect.isgeneratorfunction(method):
+        raise mistake_in(method, f"{who} has a yield and would never run", "take the yield away")

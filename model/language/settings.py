@@ -1,0 +1,98 @@
+"""Settings of a model: declared in its body, each with a default, its values, and one line of meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, overload
+
+from isrcheck.model.language.domains import Broker
+from isrcheck.model.language.errors import UnknownName
+
+
+class AtSettings(Protocol):
+    """What is asked of a model where only its settings matter."""
+
+    settings: dict[str, Any]
+
+    @classmethod
+    def declared_settings(cls) -> dict[str, Setting]: ...
+
+
+@dataclass
+class Setting:
+    """A named parameter of a model: default, range or choices, and one line of meaning.
+
+    `counts` is `broker` on the setting that says how many brokers there are. `bound` is a predicate over states: the
+    states in which the setting keeps the model from going on ("the log is full").
+    """
+
+    default: int | bool | str
+    at_least: int | None = None
+    at_most: int | None = None
+    choices: tuple[str, ...] | None = None
+    meaning: str = ""
+    counts: Broker | None = None
+    bound: Callable[[Any, Any], Any] | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Setting: ...
+    @overload
+    def __get__(self, instance: AtSettings, owner: type) -> Any: ...
+    def __get__(self, instance: AtSettings | None, owner: type) -> Any:
+        return self if instance is None else instance.settings[self.name]
+
+    def checked(self, value: Any) -> int | bool | str:
+        """The value, if the setting can have it; `UnknownName` otherwise."""
+        if type(value) is not type(self.default):
+            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+        outside = isinstance(value, int) and (
+            (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
+        )
+        if outside or (self.choices is not None and value not in self.choices):
+            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+        return value
+
+    def parsed(self, text: str) -> int | bool | str:
+        """The value that a command line writes."""
+        if isinstance(self.default, bool) and text in ("true", "false"):
+            return text == "true"
+        if isinstance(self.default, int) and not isinstance(self.default, bool):
+            try:
+                return self.checked(int(text))
+            except ValueError:
+                raise UnknownName(f"setting {self.name} is {self.domain}, not {text!r}") from None
+        return self.checked(text)
+
+    def with_default(self, default: int | bool | str) -> Any:
+        """The same setting with another default, for a model that is built upon the one that declares it."""
+        return replace(self, default=self.checked(default))
+
+    @property
+    def domain(self) -> str:
+        """Its values in words."""
+        if self.choices is not None:
+            return f"one of {', '.join(self.choices)}"
+        if isinstance(self.default, bool):
+            return "true or false"
+        low = "" if self.at_least is None else f" from {self.at_least}"
+        high = " up" if self.at_most is None else f" to {self.at_most}"
+        return f"a whole number{low}{high}" if low or self.at_most is not None else "a whole number"
+
+
+def setting(
+    default: int | bool | str,
+    *,
+    meaning: str,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    choices: tuple[str, ...] | None = None,
+    counts: Broker | None = None,
+    bound: Callable[[Any, Any], Any] | None = None,
+) -> Any:
+    """Declares a setting in the body of a model; see `Setting`."""
+    return Setting(default, at_least, at_most, choices, meaning, counts, bound)

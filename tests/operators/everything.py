@@ -1,0 +1,221 @@
+"""A model with a variable of each domain, and beside each operation of the language what it means in plain Python.
+
+A state is given to a meaning as a dictionary of plain values: sets are frozensets, logs tuples, a record a tuple of its
+fields, `None` the broker that is none. A meaning that raises stands for an operation without a value.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable
+from typing import Any
+
+from isrcheck.model.language import (
+    Model,
+    action,
+    broker,
+    count,
+    enum,
+    every,
+    flag,
+    implies,
+    maximum,
+    messages,
+    minimum,
+    none,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    some,
+    when,
+)
+
+Plain = dict[str, Any]
+Meaning = Callable[[Plain], Any]
+
+
+class Everything(Model):
+    """A variable of each domain."""
+
+    brokers_: int = setting(3, meaning="brokers", counts=broker)
+
+    def variables(self) -> dict[str, Any]:
+        return {
+            "p": flag,
+            "q": flag,
+            "a": number(0, 3),
+            "b": number(-1, 2),
+            "role": enum("leader", "follower", "none"),
+            "x": broker,
+            "y": optional(broker),
+            "isr": set_of(broker),
+            "live": set_of(broker),
+            "zk": record(epoch=number(0, 2), open=flag),
+            "log": sequence(number(0, 2), 3),
+            "sent": messages(number(0, 2)),
+            "end": per(broker, number(0, 2)),
+        }
+
+    @action(actor="client")
+    def nothing(self, s: Any) -> None:
+        """Writes what is there."""
+        s.p = s.p
+
+
+def at(values: Any, index: int) -> Any:
+    """An element; `IndexError` below 0 too."""
+    if index < 0:
+        raise IndexError(index)
+    return values[index]
+
+
+READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
+    "not": (lambda m, s: ~s.p, lambda v: not v["p"]),
+    "and": (lambda m, s: s.p & s.q, lambda v: v["p"] and v["q"]),
+    "or": (lambda m, s: s.p | s.q, lambda v: v["p"] or v["q"]),
+    "implies": (lambda m, s: implies(s.p, s.q), lambda v: not v["p"] or v["q"]),
+    "number ==": (lambda m, s: s.a == s.b, lambda v: v["a"] == v["b"]),
+    "number !=": (lambda m, s: s.a != s.b, lambda v: v["a"] != v["b"]),
+    "number <": (lambda m, s: s.a < s.b, lambda v: v["a"] < v["b"]),
+    "number <=": (lambda m, s: s.a <= s.b, lambda v: v["a"] <= v["b"]),
+    "number >": (lambda m, s: s.a > s.b, lambda v: v["a"] > v["b"]),
+    "number >=": (lambda m, s: s.a >= s.b, lambda v: v["a"] >= v["b"]),
+    "number +": (lambda m, s: s.a + s.b <= 2, lambda v: v["a"] + v["b"] <= 2),
+    "number -": (lambda m, s: s.a - s.b <= 1, lambda v: v["a"] - v["b"] <= 1),
+    "number *": (lambda m, s: s.a * s.b <= 2, lambda v: v["a"] * v["b"] <= 2),
+    "minimum": (lambda m, s: minimum(s.a, s.b) == 1, lambda v: min(v["a"], v["b"]) == 1),
+    "maximum": (lambda m, s: maximum(s.a, s.b) == 1, lambda v: max(v["a"], v["b"]) == 1),
+    "when": (lambda m, s: when(s.p, s.a, s.b) == 1, lambda v: (v["a"] if v["p"] else v["b"]) == 1),
+    "enum ==": (lambda m, s: s.role == "follower", lambda v: v["role"] == "follower"),
+    "broker ==": (lambda m, s: s.x == s.y, lambda v: v["x"] == v["y"]),
+    "broker is_none": (lambda m, s: s.y.is_none, lambda v: v["y"] is None),
+    "broker == none": (lambda m, s: s.y == none, lambda v: v["y"] is None),
+    "set has": (lambda m, s: s.isr.has(s.x), lambda v: v["x"] in v["isr"]),
+    "set has none": (lambda m, s: s.isr.has(s.y), lambda v: v["y"] in v["isr"]),
+    "set ==": (lambda m, s: s.isr == s.live, lambda v: v["isr"] == v["live"]),
+    "set |": (lambda m, s: (s.isr | s.live).size == 2, lambda v: len(v["isr"] | v["live"]) == 2),
+    "set &": (lambda m, s: (s.isr & s.live).size == 1, lambda v: len(v["isr"] & v["live"]) == 1),
+    "set -": (lambda m, s: (s.isr - s.live).size == 1, lambda v: len(v["isr"] - v["live"]) == 1),
+    "set <=": (lambda m, s: s.isr <= s.live, lambda v: v["isr"] <= v["live"]),
+    "set >=": (lambda m, s: s.isr >= s.live, lambda v: v["isr"] >= v["live"]),
+    "set including": (lambda m, s: s.isr.including(s.x) == s.live, lambda v: v["isr"] | {v["x"]} == v["live"]),
+    "set excluding": (lambda m, s: s.isr.excluding(s.x) == s.live, lambda v: v["isr"] - {v["x"]} == v["live"]),
+    "set size": (lambda m, s: s.isr.size <= s.a, lambda v: len(v["isr"]) <= v["a"]),
+    "set is_empty": (lambda m, s: s.isr.is_empty, lambda v: not v["isr"]),
+    "set every": (
+        lambda m, s: s.isr.every(lambda b: s.end[b] > 0),
+        lambda v: all(v["end"][b] > 0 for b in v["isr"]),
+    ),
+    "set some": (lambda m, s: s.isr.some(lambda b: s.end[b] > 1), lambda v: any(v["end"][b] > 1 for b in v["isr"])),
+    "every": (lambda m, s: every(s.end[b] > 0 for b in m.brokers), lambda v: all(x > 0 for x in v["end"])),
+    "some": (lambda m, s: some(s.end[b] > 1 for b in m.brokers), lambda v: any(x > 1 for x in v["end"])),
+    "count": (lambda m, s: count(s.end[b] > 0 for b in m.brokers) == 2, lambda v: sum(x > 0 for x in v["end"]) == 2),
+    "record field": (lambda m, s: s.zk.epoch == s.a, lambda v: v["zk"][0] == v["a"]),
+    "record ==": (lambda m, s: s.zk == {"epoch": 1, "open": True}, lambda v: v["zk"] == (1, True)),
+    "log length": (lambda m, s: s.log.length == s.a, lambda v: len(v["log"]) == v["a"]),
+    "log at": (lambda m, s: s.log.at(s.a) == 1, lambda v: at(v["log"], v["a"]) == 1),
+    "log first": (lambda m, s: s.log.first == 1, lambda v: at(v["log"], 0) == 1),
+    "log last": (lambda m, s: s.log.last == 1, lambda v: at(v["log"], len(v["log"]) - 1) == 1),
+    "log is_empty": (lambda m, s: s.log.is_empty, lambda v: not v["log"]),
+    "log is_full": (lambda m, s: s.log.is_full, lambda v: len(v["log"]) == 3),
+    "messages has": (lambda m, s: s.sent.has(s.zk.epoch), lambda v: v["zk"][0] in v["sent"]),
+    "messages is_empty": (lambda m, s: s.sent.is_empty, lambda v: not v["sent"]),
+    "per, by a held index": (lambda m, s: s.end[s.x] == 1, lambda v: v["end"][v["x"]] == 1),
+    "per, by none": (lambda m, s: s.end[s.y] == 1, lambda v: v["end"][operator.index(v["y"])] == 1),
+    "false & undefined": (
+        lambda m, s: s.p & (s.log.at(s.a) == 1),
+        lambda v: v["p"] and at(v["log"], v["a"]) == 1,
+    ),
+    "true | undefined": (lambda m, s: s.p | (s.log.at(s.a) == 1), lambda v: v["p"] or at(v["log"], v["a"]) == 1),
+}
+"""Operations that give a flag: as a model writes them, and what they mean."""
+
+
+def assigning(**found: Callable[[Plain], Any]) -> Callable[[Plain], Plain]:
+    return lambda v: {**v, **{name: meaning(v) for name, meaning in found.items()}}
+
+
+def put(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:index], value, *values[index + 1 :])
+
+
+def capped(log: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(log) > 3:
+        raise IndexError(log)
+    return log
+
+
+def inside(value: int) -> int:
+    if not 0 <= value <= 3:
+        raise ValueError(value)
+    return value
+
+
+def _set(name: str, value: Callable[[Any], Any]) -> Callable[[Any, Any], None]:
+    return lambda m, s: setattr(s, name, value(s))
+
+
+def _field(m: Any, s: Any) -> None:
+    s.zk.epoch = when(s.p, 2, s.zk.epoch)
+
+
+def _item(m: Any, s: Any) -> None:
+    s.end[s.x] = 2
+
+
+WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = {
+    "flag": (_set("p", lambda s: s.q), assigning(p=lambda v: v["q"])),
+    "number": (_set("a", lambda s: s.a + s.b), assigning(a=lambda v: inside(v["a"] + v["b"]))),
+    "enum": (_set("role", lambda s: "leader"), assigning(role=lambda v: "leader")),
+    "broker": (_set("y", lambda s: s.x), assigning(y=lambda v: v["x"])),
+    "none": (_set("y", lambda s: none), assigning(y=lambda v: None)),
+    "set": (
+        _set("isr", lambda s: (s.isr | s.live).excluding(s.x)),
+        assigning(isr=lambda v: (v["isr"] | v["live"]) - {v["x"]}),
+    ),
+    "record": (
+        _set("zk", lambda s: {"epoch": 1, "open": s.p}),
+        assigning(zk=lambda v: (1, v["p"])),
+    ),
+    "record field": (_field, assigning(zk=lambda v: (2 if v["p"] else v["zk"][0], v["zk"][1]))),
+    "log append": (lambda m, s: s.log.append(s.zk.epoch), assigning(log=lambda v: capped((*v["log"], v["zk"][0])))),
+    "log truncate": (
+        lambda m, s: s.log.truncate(minimum(s.a, s.log.length)),
+        assigning(log=lambda v: v["log"][: v["a"]]),
+    ),
+    "log remove_first": (
+        lambda m, s: s.log.remove_first(),
+        assigning(log=lambda v: at((v["log"][1:],), 0 if v["log"] else 1)),
+    ),
+    "messages add": (lambda m, s: s.sent.add(s.zk.epoch), assigning(sent=lambda v: v["sent"] | {v["zk"][0]})),
+    "messages remove": (lambda m, s: s.sent.remove(s.zk.epoch), assigning(sent=lambda v: v["sent"] - {v["zk"][0]})),
+    "per, by a held index": (_item, assigning(end=lambda v: put(v["end"], v["x"], 2))),
+}
+"""Assignments, as an action writes them, and what the state is then."""
+
+
+def states(count: int = 100) -> list[tuple[Any, ...]]:
+    """Some states, each variable drawn from its domain."""
+    model, generator = Everything(), random.Random(1)
+    values = [list(domain.values()) for domain in model.domains.values()]
+    return [tuple(map(generator.choice, values)) for _ in range(count)]
+
+
+NAMES = tuple(Everything().domains)
+
+
+def plain(state: tuple[Any, ...]) -> Plain:
+    return dict(zip(NAMES, state, strict=True))
+
+
+def meant(meaning: Meaning, state: tuple[Any, ...]) -> Any:
+    """What a meaning says of a state, `None` for no value."""
+    try:
+        return meaning(plain(state))
+    except (IndexError, ValueError, TypeError):
+        return None

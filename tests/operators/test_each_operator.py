@@ -1,0 +1,220 @@
+"""Each operation of the language on each engine, one by one: the test that fails names both.
+
+What an operation means is written beside it in plain Python, so that no engine is measured by another. Whole models and
+random ones are compared elsewhere (`tests/agreement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import z3
+
+from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, Numbers, Terms
+from isrcheck.checker.kernel import lanes, operators
+from isrcheck.checker.kernel.columns import Columns
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.verdicts import Verdicts
+from isrcheck.model.language import EvaluationError
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.concrete import holds, run
+from isrcheck.model.language.expressions import Expression
+from isrcheck.model.language.marks import Action
+from isrcheck.model.language.system import Transition, TransitionSystem
+from isrcheck.model.language.tracing import SymbolicState, _Sheet, flag_of, layout
+from tests.operators.everything import READ, WRITE, Everything, meant, plain, states
+
+MODEL = Everything()
+STATES = states()
+FEW = STATES[:16]
+"""For z3, which takes its time."""
+SHEET = _Sheet(MODEL, *layout(MODEL))
+Answer = list[Any]
+
+
+@cache
+def traced(operation: str) -> tuple[Expression, Expression]:
+    """Where the operation is true, and where it has no value."""
+    state = SymbolicState(MODEL, SHEET.variables, SHEET.leaves, writable=False)
+    found = flag_of(READ[operation][0](MODEL, state))
+    return e.and_(found.node, found.defined), e.not_(found.defined)
+
+
+@cache
+def assignment(operation: str) -> Transition:
+    state = SymbolicState(MODEL, SHEET.variables, SHEET.leaves, writable=True)
+    WRITE[operation][0](MODEL, state)
+    return SHEET._transition(operation, Action({}, "client", False), [], state)
+
+
+def system(writes: Sequence[str]) -> TransitionSystem:
+    found = tuple(map(assignment, writes))
+    return TransitionSystem(
+        "everything", {}, SHEET.variables, SHEET.leaves, (), tuple(writes), found, (), (), (), ()
+    )  # fmt: skip
+
+
+EMPTY = system([])
+ENCODED = {state: EMPTY.encode(state) for state in STATES}
+
+
+# --- what is read ---------------------------------------------------------------------------------------------------
+
+
+def by_reference(operation: str) -> Answer:
+    def answer(state: tuple[Any, ...]) -> Any:
+        try:
+            return holds(MODEL, state, READ[operation][0]).value
+        except EvaluationError:
+            return None
+
+    return [answer(state) for state in STATES]
+
+
+def by_semantics(operation: str) -> Answer:
+    return [answered(*e.evaluate(traced(operation), ENCODED[state])) for state in STATES]
+
+
+def answered(true: int, undefined: int) -> Any:
+    return None if undefined else bool(true)
+
+
+def judged(kernel: Kernel, first: int) -> Answer:
+    bits = kernel.judge(kernel.layout.pack([ENCODED[state] for state in STATES]))
+
+    def bit(number: int) -> Any:
+        return bits[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
+
+    return [answered(*pair) for pair in zip(bit(first).tolist(), bit(first + 1).tolist(), strict=True)]
+
+
+def kernel_of(bits: Sequence[Expression], writes: Sequence[str]) -> Kernel:
+    kernel = Kernel(system(writes))
+    kernel.verdicts = Verdicts(tuple(bits), {}, {}, {})
+    kernel._functions = Columns(kernel.system, kernel.layout, bits)
+    return kernel
+
+
+def by_columns(operation: str) -> Answer:
+    return judged(kernel_of(traced(operation), []), 0)
+
+
+@cache
+def compiled() -> Kernel:
+    """All operations as one text, for a compiler has to begin."""
+    kernel = kernel_of([bit for operation in READ for bit in traced(operation)], list(WRITE))
+    assert kernel.code.addresses["judge"]
+    return kernel
+
+
+def by_compiled_code(operation: str) -> Answer:
+    return judged(compiled(), 2 * list(READ).index(operation))
+
+
+def by_z3(numbers: Numbers) -> Callable[[str], Answer]:
+    def answer(operation: str) -> Answer:
+        terms = Terms(numbers)
+        symbols = terms.state(SHEET.leaves, "s")
+        folded = terms.fold(traced(operation), symbols)
+
+        def value(state: tuple[Any, ...], term: Any) -> int:
+            pairs = [
+                (symbol, terms.constant(leaf.kind, x, (leaf.low, leaf.high)))
+                for leaf, symbol, x in zip(SHEET.leaves, symbols, ENCODED[state], strict=True)
+            ]
+            return int(z3.is_true(z3.simplify(z3.substitute(term, *pairs))))
+
+        return [answered(*(value(state, term) for term in folded)) for state in FEW]
+
+    return answer
+
+
+READERS: dict[str, Callable[[str], Answer]] = {
+    "reference": by_reference,
+    "semantics": by_semantics,
+    "columns": by_columns,
+    "compiled": by_compiled_code,
+    "z3-bit-vectors": by_z3(BITS),
+    "z3-integers": by_z3(INTEGERS),
+}
+
+
+@pytest.mark.parametrize("engine", READERS)
+@pytest.mark.parametrize("operation", READ)
+def test_what_is_read(operation: str, engine: str) -> None:
+    found = READERS[engine](operation)
+    for state, answer in zip(STATES, found, strict=False):
+        meaning = meant(READ[operation][1], state)
+        wanted = None if meaning is None else bool(meaning)
+        assert answer == wanted, f"{operation} on {engine}: {answer}, not {wanted}, in {plain(state)}"
+
+
+# --- what is assigned -----------------------------------------------------------------------------------------------
+
+
+def written_by_reference(operation: str) -> Answer:
+    def after(state: tuple[Any, ...]) -> Any:
+        try:
+            return run(MODEL, state, WRITE[operation][0], [])
+        except EvaluationError:
+            return None
+
+    return [after(state) for state in STATES]
+
+
+def written_by_semantics(operation: str) -> Answer:
+    transition, found = assignment(operation), []
+    for state in STATES:
+        leaves = ENCODED[state]
+        (failing,) = e.evaluate([transition.failure], leaves)
+        values = e.evaluate(list(transition.updates.values()), leaves)
+        after = dict(enumerate(leaves)) | dict(zip(transition.updates, values, strict=True))
+        found.append(None if failing else EMPTY.decode(after.values()))
+    return found
+
+
+def expanded(kernel: Kernel, number: int) -> Answer:
+    packed = kernel.layout.pack([ENCODED[state] for state in STATES])
+    after, sources, transitions, _ = kernel.expand(packed)
+    mine = np.flatnonzero(transitions == number)
+    leaves = kernel.layout.unpack(after[mine])
+    found = {int(sources[i]): EMPTY.decode(map(int, row)) for i, row in zip(mine, leaves, strict=True)}
+    return [found.get(i) for i in range(len(STATES))]
+
+
+WRITERS: dict[str, Callable[[str], Answer]] = {
+    "reference": written_by_reference,
+    "semantics": written_by_semantics,
+    "columns": lambda operation: expanded(kernel_of([], [operation]), 0),
+    "compiled": lambda operation: expanded(compiled(), list(WRITE).index(operation)),
+}
+
+
+@pytest.mark.parametrize("engine", WRITERS)
+@pytest.mark.parametrize("operation", WRITE)
+def test_what_is_assigned(operation: str, engine: str) -> None:
+    for state, after in zip(STATES, WRITERS[engine](operation), strict=True):
+        wanted = meant(WRITE[operation][1], state)
+        wanted = None if wanted is None else tuple(wanted.values())
+        assert after == wanted, f"assigning {operation} on {engine}: {after}, not {wanted}, from {state}"
+
+
+# --- nothing is left out --------------------------------------------------------------------------------------------
+
+
+def test_every_operator_of_expressions_is_in_some_operation() -> None:
+    roots = [root for operation in READ for root in traced(operation)]
+    updates = [update for operation in WRITE for update in assignment(operation).updates.values()]
+    seen = {node.operator for node in e.topological([*roots, *updates])}
+    assert seen >= e.SEMANTICS.keys()
+    assert e.SEMANTICS.keys() == operators.OPERATORS.keys() == lanes._OPERATORS.keys()
+
+
+def test_every_operation_is_true_and_false_somewhere() -> None:
+    for operation, (_, meaning) in READ.items():
+        found = {meant(meaning, state) for state in STATES}
+        assert {bool(x) for x in found if x is not None} == {True, False}, operation

@@ -1,0 +1,56 @@
+"""A value of each domain, as people read it; all reports are made of these words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.wording.layout import columns, number, plural, seconds, size
+from isrcheck.checker.wording.values import differences, domain_at, label_text, parts, text_of
+from isrcheck.model.language.system import Label
+from tests.operators.everything import Everything
+
+DOMAINS = Everything().domains
+WORDS: dict[str, tuple[Any, str]] = {
+    "p": (True, "true"),
+    "a": (3, "3"),
+    "role": ("leader", "leader"),
+    "x": (2, "2"),
+    "y": (None, "none"),
+    "isr": (frozenset({2, 0}), "{0, 2}"),
+    "zk": ((1, False), "(epoch 1, open false)"),
+    "log": ((2, 0), "[0: 2, 1: 0]"),
+    "sent": (frozenset({2, 1}), "{1, 2}"),
+    "end": ((0, 1, 2), "<0: 0, 1: 1, 2: 2>"),
+}
+
+
+@pytest.mark.parametrize("variable", WORDS)
+def test_a_value_in_words(variable: str) -> None:
+    value, words = WORDS[variable]
+    assert text_of(DOMAINS[variable], value) == words
+
+
+def test_a_change_is_told_part_by_part() -> None:
+    names = ("zk", "end", "isr")
+    variables = [(name, DOMAINS[name]) for name in names]
+    old, new = ((1, False), (0, 1, 2), frozenset({0})), ((1, True), (0, 2, 2), frozenset())
+    assert list(differences(variables, old, new)) == [
+        ("zk.open", "false", "true"),
+        ("end[1]", "1", "2"),
+        ("isr", "{0}", "{}"),
+    ]
+    assert list(parts(variables, old))[1:4] == [("end[0]", "0"), ("end[1]", "1"), ("end[2]", "2")]
+    assert domain_at(DOMAINS, "end[1]") == DOMAINS["end"].element  # type: ignore[attr-defined]
+
+
+def test_an_instance_in_words() -> None:
+    label = Label("become-leader", (("leader", 0), ("epoch", 1)), (DOMAINS["x"], DOMAINS["a"]))
+    assert label_text(label) == "become-leader(leader=0, epoch=1)"
+
+
+def test_numbers_and_columns() -> None:
+    assert (number(1234567), plural(1, "state"), plural(2000, "state")) == ("1,234,567", "1 state", "2,000 states")
+    assert (size(1023), size(1536), seconds(0.125), seconds(3725)) == ("1023 bytes", "1.5 KiB", "0.12 s", "1 h 2 min")
+    assert columns([("a", "1"), ("long", "22")], right=(1,)) == ["  a      1", "  long  22"]
