@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from isrcheck.checker.mutation.edits import Edit, candidates, edited, lies_in
 from isrcheck.model.language import Model
@@ -21,6 +21,8 @@ from isrcheck.model.language.system import Transition
 from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
+SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""What an edit raises that makes no model."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,28 @@ def family(model: Model, action: str) -> Family:
     # What is taken away first: where something weaker comes to the same, it is told as taken away.
     for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
-            instances = tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
+            instances = _instances(model, action, edit)
             touched: Touched = "guard" if _guards(instances) != _guards(own) else "update"
-        except (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError):
+        except SENSELESS:
             senseless += 1
             continue
         found.setdefault(_identity(instances), Mutant(action, edit, touched, instances))
     found.pop(_identity(own), None)
     return Family(action, own, tuple(sorted(found.values(), key=lambda m: edits.index(m.edit))), senseless)
+
+
+def again(model: Model, action: str, edit: Edit) -> tuple[tuple[Transition, ...], tuple[Transition, ...]] | None:
+    """An action's instances and its mutant's at other settings; None where they are the same, or make no model."""
+    own = tuple(instances_of(model, action))
+    try:
+        changed = _instances(model, action, edit)
+    except SENSELESS:
+        return None
+    return None if _identity(own) == _identity(changed) else (own, changed)
+
+
+def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
+    return tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
 
 
 def mutated(cls: type[Model], action: str, edit: Edit) -> type[Model]:

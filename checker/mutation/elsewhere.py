@@ -1,0 +1,157 @@
+"""Mutants that no invariant notices at the settings of a question, asked in the recorded scenarios of its model.
+
+A scenario in which the model holds is a *place*: its settings, and every invariant that fits the model and is true in
+all its states. A mutant is found again there by the place of its edit in the source, which settings do not change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.library import blaming
+from isrcheck.checker.mutation.comparison import Difference, differences
+from isrcheck.checker.mutation.edits import Edit
+from isrcheck.checker.mutation.mutants import again
+from isrcheck.checker.mutation.verdicts import Place, Question, Verdict, asked_of, cores, loaded_once
+from isrcheck.checker.scenarios.collection import folders
+from isrcheck.checker.scenarios.derived import COUNTS
+from isrcheck.checker.scenarios.pool import in_order
+from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.tracing import trace
+
+SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
+"""Of a mutant whose line does not run there, or says the same."""
+OPEN: Final = ("survived", "forbids", "equivalent", "not finished")
+"""Outcomes of which a scenario may say more."""
+Lines = Sequence[tuple[str, Edit]]
+"""Mutants by action and edit."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is true of the model at a place and how many states it has, and how each mutant differs there.
+
+    Nothing of how they differ where a limit was reached.
+    """
+
+    place: Place
+    holds: tuple[str, ...] = ()
+    distinct: int = 0
+    differences: tuple[Difference, ...] | None = None
+
+
+def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
+    """The recorded scenarios in which a model is to hold, the smallest first, without those that have more states.
+
+    Without paths they are those of the current directory, or the shipped ones.
+    """
+    found = (place for place in _recorded(model, paths) if most is None or place[2] <= most)
+    return tuple(sorted(found, key=lambda place: (place[2], place[0])))
+
+
+def _recorded(model: str, paths: tuple[str, ...]) -> Iterator[Place]:
+    for folder, root in folders(paths):
+        scenario = read(folder, root)
+        counts = folder / COUNTS
+        if scenario.expect == "holds" and _is_about(scenario, model) and counts.is_file():
+            yield scenario.name, scenario.settings, json.loads(counts.read_text())["distinct"]
+
+
+def _is_about(scenario: Scenario, model: str) -> bool:
+    if scenario.file is None:
+        return scenario.model == model
+    path, _, cls = model.partition(":")
+    return (scenario.file.resolve(), scenario.model.partition(":")[2]) == (Path(path).resolve(), cls)
+
+
+def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
+    """The verdicts, those that are open after all scenarios of the question.
+
+    Each scenario is explored with all open mutants at once; then each mutant is checked where it differs, until it is
+    noticed.
+    """
+    pending = [v for v in verdicts if v.outcome in OPEN]
+    lines = [(v.action, v.edit) for v in pending]
+    tell(f"{len(pending)} mutants are compared with the model in {len(question.scenarios)} scenarios")
+    work = [(question, place, lines) for place in question.scenarios]
+    workers = question.workers or cores()
+    compared = list(in_order(_compared, work, workers, lambda item: Answers(item[1])))
+    items = [(question, v, _of_one(compared, i)) for i, v in enumerate(pending)]
+    answers = in_order(_followed, items, workers, lambda item: item[1])
+    found = {}
+    for number, answer in enumerate(answers, 1):
+        found[answer.number] = answer
+        where = f" in {answer.scenario}" if answer.scenario else ""
+        tell(f"{number} of {len(pending)}: {answer.outcome}{where}: {answer.action} {answer.edit.where}")
+    return [found.get(v.number, v) for v in verdicts]
+
+
+Followed = Sequence[tuple[Answers, Difference | None]]
+"""One mutant's differences, place by place; None where that is not known."""
+
+
+def _of_one(compared: Sequence[Answers], number: int) -> Followed:
+    """What the places say of one mutant, without what they say of the others."""
+    return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
+
+
+def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
+    """A mutant from place to place, until it is noticed."""
+    question, verdict, followed = item
+    same: list[str] = []
+    differs: list[str] = []
+    unfinished: list[str] = []
+    for answers, difference in followed:
+        name = answers.place[0]
+        if difference is None:
+            unfinished.append(name)
+            continue
+        found = _at(question, verdict, answers, difference)
+        verdict = found if _says_more(found, verdict) else verdict
+        if found.outcome not in OPEN:
+            break
+        {"equivalent": same, "not finished": unfinished}.get(found.outcome, differs).append(name)
+    return replace(verdict, same_in=tuple(same), differs_in=tuple(differs), unfinished_in=tuple(unfinished))
+
+
+def _says_more(found: Verdict, known: Verdict) -> bool:
+    """Whether a place tells more than what was known: a mutant noticed, or one that does something else after all."""
+    rank = {"equivalent": 0, "forbids": 1, "not finished": 2, "survived": 2}
+    return rank.get(found.outcome, 3) > rank[known.outcome]
+
+
+def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
+    """What becomes of a mutant at one place."""
+    name, settings, _ = answers.place
+    there = replace(verdict, difference=difference.level, scenario=name, extra=None, reason=None)
+    if difference.level is None:
+        return replace(there, outcome="equivalent")
+    if difference.only_forbids:
+        return replace(there, outcome="forbids" if difference.fires else "vacuous")
+    loaded = loaded_once(question.model)
+    return asked_of(there, loaded, settings, answers.holds, question.limits, answers.distinct)
+
+
+def _compared(item: tuple[Question, Place, Lines]) -> Answers:
+    """What a place says of some mutants; in a process that may ask other places as well."""
+    question, place, lines = item
+    loaded, settings, limits = loaded_once(question.model), place[1], question.limits
+    every = tuple(loaded.invariants)
+    result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
+    if result.reason is not None:
+        return Answers(place)
+    holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
+    with blaming(loaded.origin):
+        model = loaded.cls(**settings)
+        pairs = [again(model, action, edit) for action, edit in lines]
+        compared = differences(trace(model, {}), [pair for pair in pairs if pair is not None], limits)
+    if compared is None:
+        return Answers(place)
+    known = iter(compared)
+    return Answers(place, holds, result.distinct, tuple(SAME if pair is None else next(known) for pair in pairs))

@@ -1,0 +1,158 @@
+"""A question about the mutants of a model, and the verdict on each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel, blaming, load_model_class
+from isrcheck.checker.mutation.edits import Edit
+from isrcheck.checker.mutation.mutants import Touched, mutated
+from isrcheck.checker.reports.counterexample import violations_text
+from isrcheck.checker.reports.source import repository_path
+from isrcheck.checker.reports.values import label_text
+from isrcheck.checker.results import Finding, Result, Trace
+from isrcheck.model.language.profiles import BARE
+
+Outcome = Literal["killed", "vacuous", "survived", "forbids", "equivalent", "evaluation error", "not finished"]
+OUTCOMES: Final[tuple[Outcome, ...]] = (
+    "killed",
+    "vacuous",
+    "survived",
+    "forbids",
+    "equivalent",
+    "evaluation error",
+    "not finished",
+)
+Place = tuple[str, dict[str, Any], int]
+"""A recorded scenario by name, its settings, and the states that it has."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which mutants of which model are checked: `model` as `load_model_class` takes it, names as users write them."""
+
+    model: str
+    settings: dict[str, Any]
+    invariants: tuple[str, ...] | None
+    actions: tuple[str, ...] = ()
+    profile: str = BARE
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    scenarios: tuple[Place, ...] = ()
+    """Where a mutant is asked that is not noticed at the settings, in this order."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
+    first of them that the model does not reach by this step, `by` the step. `difference` is the level from which on
+    the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
+    it did not, or what has no meaning. `shown` is the trace in words. `scenario` is the one in which all this is so,
+    None for the question's own settings; before it the mutant did the same in those of `same_in`, did something else
+    that nobody noticed in those of `differs_in`, and was given up in those of `unfinished_in`.
+    """
+
+    number: int
+    action: str
+    touches: Touched
+    edit: Edit
+    outcome: Outcome
+    difference: int | None = None
+    killed_by: tuple[str, ...] = ()
+    length: int | None = None
+    step: int | None = None
+    by: str | None = None
+    distinct: int = 0
+    extra: int | None = None
+    reason: str | None = None
+    scenario: str | None = None
+    same_in: tuple[str, ...] = ()
+    differs_in: tuple[str, ...] = ()
+    unfinished_in: tuple[str, ...] = ()
+    trace: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    shown: str = field(default="", repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        e = self.edit
+        edit = {"file": repository_path(e.file), "line": e.line, "column": e.column, "kind": e.kind}
+        found = ("outcome", "difference", "length", "step", "by", "distinct", "extra", "reason")
+        places = ("scenario", "same_in", "differs_in", "unfinished_in")
+        names = ("number", "action", "touches", *found, *places)
+        words = {"text": self.edit.text, "change": self.edit.words, "killed_by": list(self.killed_by)}
+        return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
+
+
+def judged(verdict: Verdict, result: Result, distinct: int, model: Interpreter) -> Verdict:
+    """A verdict filled in from the check of the mutant; the model has `distinct` states."""
+    verdict = replace(verdict, distinct=result.distinct, reason=result.reason)
+    violated = {n: f for n, f in result.findings.items() if f.trace is not None}
+    if violated:
+        length = min(f.trace.length for f in violated.values() if f.trace)
+        shortest = sorted((n, f) for n, f in violated.items() if f.trace and f.trace.length == length)
+        return _killed(verdict, shortest, model)
+    if result.evaluation is not None:
+        failure = result.evaluation
+        what = f"{failure.where}: {failure.what}"
+        return replace(verdict, outcome="evaluation error", length=failure.trace.length, reason=what)
+    if result.verdict != "holds":
+        return replace(verdict, outcome="not finished")
+    return replace(verdict, outcome="survived", extra=result.distinct - distinct)
+
+
+def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
+    """A verdict with the canonical trace of the first of these invariants by name."""
+    trace = shortest[0][1].trace
+    assert trace is not None
+    alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
+    step = next(i for i in range(2, trace.length + 1) if not _allowed(model, trace, i))
+    label = trace.steps[step - 1].label
+    assert label is not None
+    return replace(
+        verdict,
+        outcome="killed",
+        killed_by=tuple(name for name, _ in shortest),
+        length=trace.length,
+        step=step,
+        by=label_text(label),
+        trace=trace.to_json(),
+        shown="\n".join(violations_text(alike)),
+    )
+
+
+def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
+    """Whether the model itself takes the step into a state of a trace, counted from 1."""
+    before, step = trace.steps[position - 2], trace.steps[position - 1]
+    assert step.label is not None
+    return model.step(before.state, model.labels.index(step.label)) == step.state
+
+
+def asked_of(
+    verdict: Verdict,
+    loaded: LoadedModel,
+    settings: dict[str, Any],
+    invariants: tuple[str, ...] | None,
+    limits: Limits,
+    distinct: int,
+) -> Verdict:
+    """A verdict filled in with what becomes of the mutant at some settings, where the model has so many states."""
+    with blaming(loaded.origin):
+        mutant = replace(loaded, cls=mutated(loaded.cls, verdict.action, verdict.edit))
+        result = check(mutant, settings, profile=BARE, invariants=invariants, limits=limits, workers=1)
+        return judged(verdict, result, distinct, Interpreter(loaded.cls(**settings), {}))
+
+
+@lru_cache(maxsize=4)
+def loaded_once(model: str) -> LoadedModel:
+    return load_model_class(model)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
