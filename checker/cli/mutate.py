@@ -56,8 +56,8 @@ def command(
     require_writable(json_path)
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.mutation.mutants import chosen_actions
     from isrcheck.checker.mutation.elsewhere import places
+    from isrcheck.checker.mutation.mutants import chosen_actions
     from isrcheck.checker.mutation.running import mutation
     from isrcheck.checker.mutation.verdicts import Question
     from isrcheck.checker.profiles import profile_of

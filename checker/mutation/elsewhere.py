@@ -23,11 +23,11 @@ from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.pool import in_order
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
 """Of a mutant whose line does not run there, or says the same."""
-OPEN: Final = ("survived", "forbids", "equivalent", "not finished")
+OPEN: Final = ("survived", "nothing new", "forbids", "equivalent", "not finished")
 """Outcomes of which a scenario may say more."""
 Lines = Sequence[tuple[str, Edit]]
 """Mutants by action and edit."""
@@ -122,8 +122,8 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
     """Whether a place tells more than what was known: a mutant noticed, or one that does something else after all."""
-    rank = {"equivalent": 0, "forbids": 1, "not finished": 2, "survived": 2}
-    return rank.get(found.outcome, 3) > rank[known.outcome]
+    rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "not finished": 3, "survived": 3}
+    return rank.get(found.outcome, 4) > rank[known.outcome]
 
 
 def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
@@ -134,24 +134,23 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
         return replace(there, outcome="equivalent")
     if difference.only_forbids:
         return replace(there, outcome="forbids" if difference.fires else "vacuous")
-    loaded = loaded_once(question.model)
-    return asked_of(there, loaded, settings, answers.holds, question.limits, answers.distinct)
+    return asked_of(there, question.model, settings, answers.holds, question.limits, answers.distinct)
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
     """What a place says of some mutants; in a process that may ask other places as well."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
-    every = tuple(loaded.invariants)
-    result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
-    if result.reason is not None:
-        return Answers(place)
-    holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
     with blaming(loaded.origin):
         model = loaded.cls(**settings)
+        every = tuple(loaded.invariants.keys() - meaningless(model, loaded.invariants))
+        result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
+        if result.reason is not None:
+            return Answers(place)
         pairs = [again(model, action, edit) for action, edit in lines]
         compared = differences(trace(model, {}), [pair for pair in pairs if pair is not None], limits)
     if compared is None:
         return Answers(place)
+    holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
     known = iter(compared)
     return Answers(place, holds, result.distinct, tuple(SAME if pair is None else next(known) for pair in pairs))

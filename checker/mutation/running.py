@@ -11,7 +11,7 @@ from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.comparison import Difference, differences
 from isrcheck.checker.mutation.elsewhere import in_scenarios
 from isrcheck.checker.mutation.mutants import Family, Mutant, chosen_actions, family
-from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores, loaded_once
+from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores
 from isrcheck.checker.results import FORMAT, Exit, Result
 from isrcheck.checker.scenarios.pool import in_order
 from isrcheck.model.language.tracing import trace
@@ -129,8 +129,7 @@ Asked = tuple[Question, int, Verdict]
 def _answered(asked: Asked) -> Verdict:
     """What becomes of a mutant at the question's own settings; in a process that may do others as well."""
     question, distinct, verdict = asked
-    loaded = loaded_once(question.model)
-    return asked_of(verdict, loaded, question.settings, question.invariants, question.limits, distinct)
+    return asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)
 
 
 def _ended(asked: Asked) -> Verdict:

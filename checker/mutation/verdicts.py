@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.exploration import Limits
+from isrcheck.checker.judging import reason
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.mutants import Touched, mutated
@@ -17,18 +18,15 @@ from isrcheck.checker.reports.counterexample import violations_text
 from isrcheck.checker.reports.source import repository_path
 from isrcheck.checker.reports.values import label_text
 from isrcheck.checker.results import Finding, Result, Trace
+from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.system import Transition, TransitionSystem
+from isrcheck.model.language.tracing import instances_of, trace
 
-Outcome = Literal["killed", "vacuous", "survived", "forbids", "equivalent", "evaluation error", "not finished"]
-OUTCOMES: Final[tuple[Outcome, ...]] = (
-    "killed",
-    "vacuous",
-    "survived",
-    "forbids",
-    "equivalent",
-    "evaluation error",
-    "not finished",
-)
+Outcome = Literal[
+    "killed", "vacuous", "survived", "nothing new", "forbids", "equivalent", "evaluation error", "not finished"
+]
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
 """A recorded scenario by name, its settings, and the states that it has."""
 
@@ -90,21 +88,19 @@ class Verdict:
         return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
 
 
-def judged(verdict: Verdict, result: Result, distinct: int, model: Interpreter) -> Verdict:
-    """A verdict filled in from the check of the mutant; the model has `distinct` states."""
+def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
+    """A verdict filled in from the check of a mutant in which something is violated or means nothing."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason)
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
     if violated:
         length = min(f.trace.length for f in violated.values() if f.trace)
         shortest = sorted((n, f) for n, f in violated.items() if f.trace and f.trace.length == length)
         return _killed(verdict, shortest, model)
-    if result.evaluation is not None:
-        failure = result.evaluation
-        what = f"{failure.where}: {failure.what}"
-        return replace(verdict, outcome="evaluation error", length=failure.trace.length, reason=what)
-    if result.verdict != "holds":
+    if result.evaluation is None:  # a limit of the second search
         return replace(verdict, outcome="not finished")
-    return replace(verdict, outcome="survived", extra=result.distinct - distinct)
+    failure = result.evaluation
+    what = f"{failure.where}: {failure.what}"
+    return replace(verdict, outcome="evaluation error", length=failure.trace.length, reason=what)
 
 
 def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
@@ -136,17 +132,65 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
 
 def asked_of(
     verdict: Verdict,
-    loaded: LoadedModel,
+    model: str,
     settings: dict[str, Any],
     invariants: tuple[str, ...] | None,
     limits: Limits,
     distinct: int,
 ) -> Verdict:
     """A verdict filled in with what becomes of the mutant at some settings, where the model has so many states."""
+    from isrcheck.checker.engines.local.search import search
+
+    loaded = loaded_once(model)
     with blaming(loaded.origin):
-        mutant = replace(loaded, cls=mutated(loaded.cls, verdict.action, verdict.edit))
-        result = check(mutant, settings, profile=BARE, invariants=invariants, limits=limits, workers=1)
-        return judged(verdict, result, distinct, Interpreter(loaded.cls(**settings), {}))
+        cls = mutated(loaded.cls, verdict.action, verdict.edit)
+        system = _system(model, tuple(sorted(settings.items())), invariants)
+        instances = tuple(instances_of(cls(**settings), verdict.action))
+        mutant = _with(system, instances)
+        found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
+        if found.violated or found.error is not None:
+            result = check(
+                replace(loaded, cls=cls), settings, profile=BARE, invariants=invariants, limits=limits, workers=1
+            )
+            return judged(verdict, result, Interpreter(loaded.cls(**settings), {}))
+        states = sum(found.levels)
+        if found.stopped is not None:
+            return replace(verdict, outcome="not finished", distinct=states, reason=reason(found, limits))
+        new = states > distinct or _reaches_more(system, instances, limits, distinct)
+        outcome: Outcome = "survived" if new else "nothing new"
+        return replace(verdict, outcome=outcome, distinct=states, extra=states - distinct, reason=None)
+
+
+def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
+    """A model in which an action has these instances."""
+    action = instances[0].label.action
+    possible = tuple(t for t in instances if t.guard is not FALSE or t.failure is not FALSE)
+    mine = {action: possible}
+    others = [t for t in system.transitions if t.label.action != action]
+    order = {name: mine.get(name) or [t for t in others if t.label.action == name] for name in system.actions}
+    return replace(system, transitions=tuple(t for found in order.values() for t in found), goals=(), bounds=())
+
+
+def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
+    """Whether a mutant reaches a state that the model does not: both together then have more states than the model.
+
+    True where that is not known: the limits do not tell, or there are states that are not counted.
+    """
+    from isrcheck.checker.engines.local.search import search
+
+    both = replace(
+        system, transitions=(*system.transitions, *instances), invariants=(), constraints=(), goals=(), bounds=()
+    )
+    if system.constraints:
+        return True
+    found = search(both, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+    return found.stopped is not None or sum(found.levels) != distinct
+
+
+@lru_cache(maxsize=4)
+def _system(model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None) -> TransitionSystem:
+    loaded = loaded_once(model)
+    return trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
 
 
 @lru_cache(maxsize=4)

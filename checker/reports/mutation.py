@@ -41,7 +41,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
     counts = [(found.count(outcome), outcome) for outcome in OUTCOMES]
     told = ", ".join(f"{n} {outcome}{_elsewhere(found, outcome)}" for n, outcome in counts if n)
     word, style = {
-        Exit.HOLDS: ("ALL NOTICED", "good"),
+        Exit.HOLDS: ("NO SURVIVOR", "good"),
         Exit.LIMIT: ("NOT FINISHED", "open"),
     }.get(found.exit_code, ("SURVIVORS", "bad"))
     model = f"{own.model} ({plural(own.distinct, 'state')}; {', '.join(own.findings)})"
@@ -73,7 +73,7 @@ def _how(verdict: Verdict) -> str:
             return f"{', '.join(verdict.killed_by)} in {verdict.length}"
         case "vacuous":
             return "never possible"
-        case "survived":
+        case "survived" | "nothing new":
             more = verdict.extra or 0
             return "no more states" if more == 0 else f"{number(abs(more))} {'more' if more > 0 else 'fewer'} states"
         case "forbids":
