@@ -85,20 +85,23 @@ def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
     return tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
 
 
-def mutated(cls: type[Model], action: str, edit: Edit) -> type[Model]:
+def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
     """The model in which one action runs edited code."""
-    function = next(f for f in _functions(cls) if lies_in(edit, f))
+    functions = [(f, [e for e in edits if lies_in(e, f)]) for f in _functions(cls)]
+    codes = [(f, edited(f, mine)) for f, mine in functions if mine]
     name = next(n for n in dir(cls) if kebab(n) == action)
-    original, code = getattr(cls, name), edited(function, edit)
+    original = getattr(cls, name)
 
     @functools.wraps(original)
     def method(self: Model, s: Any, *arguments: Any) -> None:
-        own = function.__code__
-        function.__code__ = code
+        own = [f.__code__ for f, _ in codes]
+        for function, code in codes:
+            function.__code__ = code
         try:
             original(self, s, *arguments)
         finally:
-            function.__code__ = own
+            for (function, _), code in zip(codes, own, strict=True):
+                function.__code__ = code
 
     return type(cls.__name__, (cls,), {name: method, "__module__": cls.__module__, "__doc__": cls.__doc__})
 
