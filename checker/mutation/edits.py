@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -184,7 +184,8 @@ def lies_in(edit: Edit, function: FunctionType) -> bool:
     return definition is not None and definition.lineno <= edit.line <= (definition.end_lineno or 0)
 
 
-def edited(function: FunctionType, edits: Sequence[Edit]) -> CodeType:
+@cache
+def edited(function: FunctionType, edits: tuple[Edit, ...]) -> CodeType:
     """The code of a function with edits; it can stand in the function's place."""
     old = function.__code__
     tree = copy.deepcopy(_tree(old.co_filename))

@@ -87,7 +87,7 @@ def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
 
 def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
     """The model in which one action runs edited code."""
-    functions = [(f, [e for e in edits if lies_in(e, f)]) for f in _functions(cls)]
+    functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in _functions(cls)]
     codes = [(f, edited(f, mine)) for f, mine in functions if mine]
     name = next(n for n in dir(cls) if kebab(n) == action)
     original = getattr(cls, name)
