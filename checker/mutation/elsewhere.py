@@ -17,7 +17,7 @@ from isrcheck.checker.library import blaming
 from isrcheck.checker.mutation.comparison import Difference, differences
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.mutants import again
-from isrcheck.checker.mutation.verdicts import Place, Question, Verdict, asked_of, cores, loaded_once
+from isrcheck.checker.mutation.verdicts import Place, Question, Verdict, asked_of, cores, loaded_once, vacuous
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.pool import in_order
@@ -129,11 +129,13 @@ def _says_more(found: Verdict, known: Verdict) -> bool:
 def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
     """What becomes of a mutant at one place."""
     name, settings, _ = answers.place
-    there = replace(verdict, difference=difference.level, scenario=name, extra=None, reason=None)
+    there = replace(verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None)
     if difference.level is None:
         return replace(there, outcome="equivalent")
     if difference.only_forbids:
-        return replace(there, outcome="forbids" if difference.fires else "vacuous")
+        if not difference.fires:
+            return vacuous(there)
+        there = replace(there, outcome="forbids")
     return asked_of(there, question.model, settings, answers.holds, question.limits, answers.distinct)
 
 
@@ -147,7 +149,7 @@ def _compared(item: tuple[Question, Place, Lines]) -> Answers:
         result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
         if result.reason is not None:
             return Answers(place)
-        pairs = [again(model, action, edit) for action, edit in lines]
+        pairs = again(model, lines)
         compared = differences(trace(model, {}), [pair for pair in pairs if pair is not None], limits)
     if compared is None:
         return Answers(place)

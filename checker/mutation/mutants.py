@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, Literal
@@ -71,9 +71,20 @@ def family(model: Model, action: str) -> Family:
     return Family(action, own, tuple(sorted(found.values(), key=lambda m: edits.index(m.edit))), senseless)
 
 
-def again(model: Model, action: str, edit: Edit) -> tuple[tuple[Transition, ...], tuple[Transition, ...]] | None:
-    """An action's instances and its mutant's at other settings; None where they are the same, or make no model."""
-    own = tuple(instances_of(model, action))
+def again(
+    model: Model, lines: Sequence[tuple[str, Edit]]
+) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
+    """For each action and edit the action's instances and its mutant's, at other settings.
+
+    None where they are the same, or the edit makes no model.
+    """
+    own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
+    return [_other(model, own[action], action, edit) for action, edit in lines]
+
+
+def _other(
+    model: Model, own: tuple[Transition, ...], action: str, edit: Edit
+) -> tuple[tuple[Transition, ...], tuple[Transition, ...]] | None:
     try:
         changed = _instances(model, action, edit)
     except SENSELESS:

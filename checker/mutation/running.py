@@ -11,7 +11,7 @@ from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.comparison import Difference, differences
 from isrcheck.checker.mutation.elsewhere import in_scenarios
 from isrcheck.checker.mutation.mutants import Family, Mutant, chosen_actions, family
-from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores
+from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores, vacuous
 from isrcheck.checker.results import FORMAT, Exit, Result
 from isrcheck.checker.scenarios.pool import in_order
 from isrcheck.model.language.tracing import trace
@@ -102,7 +102,7 @@ def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
     if difference.level is None:
         return replace(found, outcome="equivalent")
     if difference.only_forbids:
-        return replace(found, outcome="forbids" if difference.fires else "vacuous")
+        return replace(found, outcome="forbids") if difference.fires else vacuous(found)
     return found
 
 
@@ -115,10 +115,10 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
     """The verdicts, in their order, with those checked of which the comparison did not say enough."""
-    adding = [(question, own.distinct, v) for v in unjudged if v.outcome == "survived"]
-    answers = in_order(_answered, adding, question.workers or cores(), _ended)
+    open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in ("survived", "forbids")]
+    answers = in_order(_answered, open_ones, question.workers or cores(), _ended)
     for verdict in unjudged:
-        found = next(answers) if verdict.outcome == "survived" else verdict
+        found = next(answers) if verdict.outcome in ("survived", "forbids") else verdict
         tell(f"{found.number} of {len(unjudged)}: {found.outcome}: {found.action} {found.edit.where}")
         yield found
 

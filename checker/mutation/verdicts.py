@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exploration import Exploration, Limits
 from isrcheck.checker.judging import reason
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.edits import Edit
@@ -53,9 +53,11 @@ class Verdict:
     `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
     first of them that the model does not reach by this step, `by` the step. `difference` is the level from which on
     the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
-    it did not, or what has no meaning. `shown` is the trace in words. `scenario` is the one in which all this is so,
-    None for the question's own settings; before it the mutant did the same in those of `same_in`, did something else
-    that nobody noticed in those of `differs_in`, and was given up in those of `unfinished_in`.
+    it did not, what has no meaning, or what never happens any more. `shown` is the trace in words.
+
+    `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the
+    same in those of `same_in`, did something else that nobody noticed in those of `differs_in`, and was given up in
+    those of `unfinished_in`.
     """
 
     number: int
@@ -130,6 +132,11 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
     return model.step(before.state, model.labels.index(step.label)) == step.state
 
 
+def vacuous(verdict: Verdict) -> Verdict:
+    """Of a mutant whose own action is never possible any more."""
+    return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
+
+
 def asked_of(
     verdict: Verdict,
     model: str,
@@ -144,7 +151,7 @@ def asked_of(
     loaded = loaded_once(model)
     with blaming(loaded.origin):
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
-        system = _system(model, tuple(sorted(settings.items())), invariants)
+        system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
         mutant = _with(system, instances)
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
@@ -153,12 +160,23 @@ def asked_of(
                 replace(loaded, cls=cls), settings, profile=BARE, invariants=invariants, limits=limits, workers=1
             )
             return judged(verdict, result, Interpreter(loaded.cls(**settings), {}))
-        states = sum(found.levels)
+        verdict = replace(verdict, distinct=sum(found.levels), reason=None)
         if found.stopped is not None:
-            return replace(verdict, outcome="not finished", distinct=states, reason=reason(found, limits))
-        new = states > distinct or _reaches_more(system, instances, limits, distinct)
-        outcome: Outcome = "survived" if new else "nothing new"
-        return replace(verdict, outcome=outcome, distinct=states, extra=states - distinct, reason=None)
+            return replace(verdict, outcome="not finished", reason=reason(found, limits))
+        missing = seen - _happened(system, found)
+        if missing:
+            return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
+        verdict = replace(verdict, extra=verdict.distinct - distinct)
+        if verdict.outcome == "forbids":
+            return verdict
+        new = verdict.distinct > distinct or _reaches_more(system, instances, limits, distinct)
+        return replace(verdict, outcome="survived" if new else "nothing new")
+
+
+def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
+    counts = map(sum, zip(*found.generated, strict=True))
+    fired = {name for name, n in zip(system.actions, counts, strict=False) if n}
+    return frozenset(fired | {f"goal {name}" for name in found.goals})
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
@@ -168,7 +186,7 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
     mine = {action: possible}
     others = [t for t in system.transitions if t.label.action != action]
     order = {name: mine.get(name) or [t for t in others if t.label.action == name] for name in system.actions}
-    return replace(system, transitions=tuple(t for found in order.values() for t in found), goals=(), bounds=())
+    return replace(system, transitions=tuple(t for found in order.values() for t in found), bounds=())
 
 
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
@@ -188,9 +206,17 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 
 
 @lru_cache(maxsize=4)
-def _system(model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None) -> TransitionSystem:
+def _traced(
+    model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
+) -> tuple[TransitionSystem, frozenset[str]]:
+    """A model with invariants, and which of its actions are possible and which of its goals are reached."""
+    from isrcheck.checker.engines.local.search import search
+
     loaded = loaded_once(model)
-    return trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
+    system = trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
+    asked = replace(system, invariants=(), bounds=())
+    found = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+    return system, _happened(system, found)
 
 
 @lru_cache(maxsize=4)

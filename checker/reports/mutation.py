@@ -71,8 +71,6 @@ def _how(verdict: Verdict) -> str:
     match verdict.outcome:
         case "killed":
             return f"{', '.join(verdict.killed_by)} in {verdict.length}"
-        case "vacuous":
-            return "never possible"
         case "survived" | "nothing new":
             more = verdict.extra or 0
             return "no more states" if more == 0 else f"{number(abs(more))} {'more' if more > 0 else 'fewer'} states"

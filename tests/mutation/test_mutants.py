@@ -77,9 +77,15 @@ def test_a_dropped_update_is_a_mutant_of_its_action() -> None:
     # A guest who is not counted: the lamp goes on, and inside stays 0 for ever. It was never on with nobody inside.
     found = of("enter", "without s.inside += 1")
     assert (found.outcome, found.touches) == ("survived", "update")
-    # Without the asking the lamp never goes off, and all that is reached so is reached with it.
+    # A lamp that stays on when it is switched off: then nobody else comes in, and nothing is reached that was not.
+    found = of("switch-off", "without s.lamp = False")
+    assert (found.outcome, found.extra) == ("nothing new", -18)
+
+
+def test_a_mutant_in_which_an_action_is_never_possible_any_more_is_vacuous() -> None:
     found = of("ask", "without s.asked = True")
-    assert (found.outcome, found.extra) == ("nothing new", -25)
+    assert (found.outcome, found.reason) == ("vacuous", "never: switch-off")
+    assert of("pay", "without s.paid += 1").reason == "never: enter, switch-off"
 
 
 def test_what_only_forbids_is_counted_apart() -> None:
