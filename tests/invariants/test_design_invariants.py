@@ -231,6 +231,11 @@ BY_A_LINE_LESS: dict[str, tuple[str, FunctionType, str]] = {
     "leaders-follow-themselves": ("become-leader-by-command", DataPlane.become_leader, "replica.leader = b"),
     "leaders-alone-know-followers": ("become-follower-by-command", DataPlane.become_follower, "replica.isr = set()"),
     "who-has-no-role-has-forgotten": ("crash", DataPlane.give_up_role, "replica.epoch = -1"),
+    "commits-are-on-record": (
+        "commit",
+        DataPlane.note_commit,
+        "s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)",
+    ),
 }
 """An action, what it runs, and the update that it leaves out."""
 
