@@ -29,6 +29,8 @@ SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
 """Of a mutant whose line does not run there, or says the same."""
 OPEN: Final = ("survived", "nothing new", "forbids", "equivalent", "not finished")
 """Outcomes of which a scenario may say more."""
+ROUND: Final = 8
+"""So many scenarios are asked side by side; mutants that are noticed in them are not asked in larger ones."""
 Lines = Sequence[tuple[str, Edit]]
 """Mutants by action and edit."""
 
@@ -71,25 +73,28 @@ def _is_about(scenario: Scenario, model: str) -> bool:
 
 
 def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
-    """The verdicts, those that are open after all scenarios of the question.
+    """The verdicts, those that are open after all scenarios of the question."""
+    known = {v.number: v for v in verdicts}
+    for first in range(0, len(question.scenarios), ROUND):
+        pending = [v for v in known.values() if v.outcome in OPEN]
+        for answer in _in_a_round(question, question.scenarios[first : first + ROUND], pending, tell):
+            known[answer.number] = answer
+    return list(known.values())
 
-    Each scenario is explored with all open mutants at once; then each mutant is checked where it differs, until it is
-    noticed.
-    """
-    pending = [v for v in verdicts if v.outcome in OPEN]
-    lines = [(v.action, v.edit) for v in pending]
-    tell(f"{len(pending)} mutants are compared with the model in {len(question.scenarios)} scenarios")
-    work = [(question, place, lines) for place in question.scenarios]
+
+def _in_a_round(
+    question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
+) -> Iterator[Verdict]:
+    """Each scenario explored with all mutants at once; then each mutant where it differs, until it is noticed."""
+    tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
+    work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
     compared = list(in_order(_compared, work, workers, lambda item: Answers(item[1])))
     items = [(question, v, _of_one(compared, i)) for i, v in enumerate(pending)]
-    answers = in_order(_followed, items, workers, lambda item: item[1])
-    found = {}
-    for number, answer in enumerate(answers, 1):
-        found[answer.number] = answer
-        where = f" in {answer.scenario}" if answer.scenario else ""
-        tell(f"{number} of {len(pending)}: {answer.outcome}{where}: {answer.action} {answer.edit.where}")
-    return [found.get(v.number, v) for v in verdicts]
+    for answer in in_order(_followed, items, workers, lambda item: item[1]):
+        if answer.outcome not in OPEN:
+            tell(f"{answer.number}: {answer.outcome} in {answer.scenario}: {answer.action} {answer.edit.where}")
+        yield answer
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
@@ -104,9 +109,7 @@ def _of_one(compared: Sequence[Answers], number: int) -> Followed:
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
     """A mutant from place to place, until it is noticed."""
     question, verdict, followed = item
-    same: list[str] = []
-    differs: list[str] = []
-    unfinished: list[str] = []
+    same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:
         name = answers.place[0]
         if difference is None:

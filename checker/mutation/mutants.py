@@ -100,6 +100,8 @@ def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
     """The model in which one action runs edited code."""
     functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in _functions(cls)]
     codes = [(f, edited(f, mine)) for f, mine in functions if mine]
+    if len([e for _, mine in functions for e in mine]) < len(edits):
+        raise RuntimeError(f"{cls.__name__} has no function with one of {', '.join(e.where for e in edits)}")
     name = next(n for n in dir(cls) if kebab(n) == action)
     original = getattr(cls, name)
 

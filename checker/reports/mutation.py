@@ -58,7 +58,7 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
     rows = [("", "outcome", "by", "action", "of its", "line", "change")]
     for v in found.verdicts:
         change = shortened(v.edit.words)
-        rows.append((str(v.number), v.outcome, how(v), v.action, v.touches, v.edit.where, change))
+        rows.append((str(v.number), v.outcome, shortened(how(v)), v.action, v.touches, v.edit.where, change))
     return columns(rows, right=(0,))
 
 

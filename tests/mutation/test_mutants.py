@@ -160,3 +160,9 @@ def reachable(model: Model) -> dict[Any, list[tuple[int, Any]]]:
             found[state] = list(interpreter.steps(state))
             pending += [after for _, after in found[state] if isinstance(after, tuple)]
     return found
+
+
+def test_an_edit_of_another_model_is_refused() -> None:
+    found = of("enter", "without ~s.lamp")
+    with pytest.raises(RuntimeError, match="Kip101 has no function with one of turnstile.py:32"):
+        mutated(Kip101, "become-leader", found.edit)
