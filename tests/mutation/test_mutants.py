@@ -164,5 +164,5 @@ def reachable(model: Model) -> dict[Any, list[tuple[int, Any]]]:
 
 def test_an_edit_of_another_model_is_refused() -> None:
     found = of("enter", "without ~s.lamp")
-    with pytest.raises(RuntimeError, match="Kip101 has no function with one of turnstile.py:32"):
+    with pytest.raises(RuntimeError, match=r"Kip101 has no function with one of turnstile\.py:32"):
         mutated(Kip101, "become-leader", found.edit)
