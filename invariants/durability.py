@@ -176,11 +176,9 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
-    """Each record of a leader's own epoch below its high watermark is on record as committed by it and acknowledged.
-
-    It is about the ghosts that other invariants go by, and holds where nothing keeps a leader from acknowledging what it
-    commits (`min_isr`, say) and no two lead in one epoch.
-    """
+    """Each record of a leader's own epoch below its high watermark is on record as committed by it and acknowledged."""
+    # This is about the ghosts that other invariants go by. It is true where nothing keeps a leader from acknowledging
+    # what it commits, as min_isr may, and no two lead in one epoch.
 
     def passed(p: int, b: Any, offset: int, i: int, epoch: int) -> Any:
         replica, log = s.replica[p][b], s.log[p][b]
