@@ -1,6 +1,8 @@
 """The tables of docs/mutation.md: `python benchmarks/mutations.py [NAME]...` prints them as Markdown.
 
-Each is one run of `isrcheck mutate`, about a quarter of an hour for v3. With --json FOLDER the whole outcomes are kept.
+Of each design a row of the summary, with `--survivors` also every mutant that is not explained by its outcome; each is
+one run of `isrcheck mutate --scenarios`, a quarter of an hour for v3 on one core. `fixes` is the table of the fixes of
+v3. With --json FOLDER the whole outcomes are kept.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from pathlib import Path
 
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.running import OUTCOMES, Mutation, Question, Verdict, mutation
+from isrcheck.checker.mutation.elsewhere import places
+from isrcheck.checker.mutation.running import Mutation, mutation
 from isrcheck.checker.mutation.table import how
+from isrcheck.checker.mutation.verdicts import Outcome, Question, Verdict
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 
@@ -25,8 +29,24 @@ SCENARIOS = {
     "kip-279": "kip-101-fixed-by-kip-279",
     "kip-320": "kip-279-fixed-by-kip-320",
     "v3": "v3-with-later-fixes",
+    "v2": "v2-joins-at-the-next-commit",
+    "v1": "v1-three-brokers-with-all-fixes",
+    "alter-isr": "alter-isr-with-later-fixes",
 }
 """What is mutated: the model, settings and invariants of a scenario in which everything holds."""
+MOST = 60_000
+"""Other scenarios are asked that have so many states at most."""
+COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
+    ("killed there", ("killed",), False),
+    ("killed in another scenario", ("killed",), True),
+    ("leaves a domain", ("evaluation error",), None),
+    ("never possible", ("vacuous",), None),
+    ("equivalent", ("equivalent",), None),
+    ("nothing new", ("nothing new",), None),
+    ("forbids", ("forbids",), None),
+    ("survives", ("survived", "not finished"), None),
+)
+"""Of the summary: a heading, outcomes, and whether a scenario decides (None: either way)."""
 FIXES = (
     ("KIP-320, fetches", "v3-stale-fetch-counts-fixed-by-kip-320", "fetch", "same_epoch ="),
     ("KIP-320, truncations", "v3-kip-320-with-truncation-fencing", "truncate", "same_epoch ="),
@@ -74,11 +94,19 @@ NAMES = (*SCENARIOS, "fixes")
 LIMITS = Limits(seconds=120, memory=3 << 30)
 
 
-def run(folder: str, workers: int | None, actions: str = "*", text: str = "") -> Mutation:
+def run(folder: str, workers: int | None, actions: str = "*", text: str = "", elsewhere: bool = False) -> Mutation:
     """The mutants in the settings of a scenario: all, or those of some actions and lines."""
     scenario = read(FOLDERS[folder])
     names = tuple(fnmatch.filter(load_model_class(scenario.model).cls.actions(), actions))
-    question = Question(scenario.model, scenario.settings, scenario.invariants, names, limits=LIMITS, workers=workers)
+    question = Question(
+        scenario.model,
+        scenario.settings,
+        scenario.invariants,
+        names,
+        limits=LIMITS,
+        workers=workers,
+        scenarios=places(scenario.model, (str(ROOT / "counterexamples"),), MOST) if elsewhere else (),
+    )
     return mutation(question, wanted=lambda _, m: not text or (m.edit.kind != "weakened" and text in m.edit.text))
 
 
@@ -88,21 +116,35 @@ def fixes(workers: int | None) -> Iterator[str]:
     for fix, folder, actions, text in FIXES:
         found = run(folder, workers, actions, text)
         link = f"[{fix}](../{FOLDERS[folder].relative_to(ROOT)})"
-        for verdict in found.verdicts:
+        weaker = [v for v in found.verdicts if v.outcome not in ("forbids", "vacuous")]
+        for verdict in weaker:
             yield f"| {link} {row(verdict)}"
-        if not found.verdicts:
+        if not weaker:
             yield f"| {link} | no such line: {found.own.verdict} {found.reason} | | | | |"
     yield ""
 
 
-def table(name: str, found: Mutation) -> Iterator[str]:
-    counts = ", ".join(f"{found.count(outcome)} {outcome}" for outcome in OUTCOMES if found.count(outcome))
-    yield f"### {name}\n"
-    yield f"Scenario `{SCENARIOS[name]}`, {found.own.distinct:,} states, {len(found.verdicts)} mutants: {counts}.\n"
-    yield "| outcome | by | action | line | change |"
+def heading() -> Iterator[str]:
+    names = ["design", "scenario", "states", "mutants", *(name for name, _, _ in COLUMNS)]
+    yield f"| {' | '.join(names)} |"
+    yield f"|{'---|' * len(names)}"
+
+
+def summary(name: str, found: Mutation) -> str:
+    cells = [f"`{name}`", f"`{SCENARIOS[name]}`", f"{found.own.distinct:,}", str(len(found.verdicts))]
+    return f"| {' | '.join([*cells, *(str(_count(found, *column)) for column in COLUMNS)])} |"
+
+
+def _count(found: Mutation, name: str, outcomes: tuple[Outcome, ...], elsewhere: bool | None) -> int:
+    these = [v for v in found.verdicts if v.outcome in outcomes]
+    return sum(elsewhere is None or elsewhere == (v.scenario is not None) for v in these)
+
+
+def survivors(found: Mutation) -> Iterator[str]:
+    yield "\n| outcome | by | action | line | change |"
     yield "|---|---|---|---|---|"
     for verdict in found.verdicts:
-        if verdict.edit.kind == "removed" and verdict.touches == "guard":
+        if verdict.outcome in ("survived", "not finished", "nothing new", "forbids"):
             yield row(verdict)
     yield ""
 
@@ -117,17 +159,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; all by default")
     parser.add_argument("--json", type=Path, help="keep the whole outcomes in this folder")
+    parser.add_argument("--survivors", action="store_true", help="print what no invariant notices as well")
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
+    for line in heading():
+        print(line)
     for name in given.names or NAMES:
         if name == "fixes":
             for line in fixes(given.workers):
                 print(line, flush=True)
             continue
-        found = run(SCENARIOS[name], given.workers)
+        found = run(SCENARIOS[name], given.workers, elsewhere=True)
         if given.json is not None:
             (given.json / f"{name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n")
-        print("\n".join(table(name, found)), flush=True)
+        print("\n".join([summary(name, found), *(survivors(found) if given.survivors else ())]), flush=True)
 
 
 if __name__ == "__main__":

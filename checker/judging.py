@@ -51,7 +51,7 @@ class Judge:
             workers=found.workers,
             verdict=verdict,
             exit_code=Exit.HOLDS,
-            reason=_reason(found, limits),
+            reason=reason(found, limits),
             initial_states=found.initial,
             levels=found.levels,
             generated=actions,
@@ -175,7 +175,7 @@ class Judge:
         return Trace(tuple(it.model.domains.items()), tuple(steps))
 
 
-def _reason(found: Exploration, limits: Limits) -> str | None:
+def reason(found: Exploration, limits: Limits) -> str | None:
     """Why a run did not finish, in words."""
     match found.stopped:
         case "states":

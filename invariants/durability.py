@@ -171,3 +171,27 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
         leader=m.brokers,
         i=range(m.max_records),
     )
+
+
+@invariant
+@needs("log", "replica", "committed", "acknowledged")
+def commits_are_on_record(m: Any, s: Any) -> Any:
+    """Each record of a leader's own epoch below its high watermark is on record as committed by it and acknowledged."""
+    # This is about the ghosts that other invariants go by. It is true where nothing keeps a leader from acknowledging
+    # what it commits, as min_isr may, and no two lead in one epoch.
+
+    def passed(p: int, b: Any, offset: int, i: int, epoch: int) -> Any:
+        replica, log = s.replica[p][b], s.log[p][b]
+        below = (log.length > offset) & (replica.high_watermark > offset)
+        own = (log.at(offset).epoch == epoch) & (replica.epoch == epoch) & (log.at(offset).id == i)
+        return m.leads(s, p, b) & below & own
+
+    return for_all(
+        lambda p, b, offset, i, epoch: (s.committed[p].by[epoch] == b) & s.acknowledged[i],
+        where=passed,
+        p=m.all_partitions,
+        b=m.brokers,
+        offset=range(m.log_size),
+        i=range(m.max_records),
+        epoch=range(m.max_leader_epoch + 1),
+    )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
+@click.option("--scenarios", is_flag=True, help="Ask what is not noticed in the recorded scenarios of MODEL as well.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a mutant up after so many states.")
@@ -34,6 +35,7 @@ def command(
     profile: str | None,
     invariants: tuple[str, ...],
     actions: tuple[str, ...],
+    scenarios: bool,
     show: int | None,
     json_path: str | None,
     max_states: int | None,
@@ -46,12 +48,18 @@ def command(
 
     Exit codes: 0 an invariant is false in every mutant, or the mutant does the same, or it leaves a domain; 10 one
     survives; 152 one did not finish; 12, 75 or 152 if the model itself does not hold.
+
+    With --scenarios a mutant that nothing notices is asked in each recorded scenario in which MODEL holds (those of
+    ./counterexamples, or the shipped ones), the smallest first, with every invariant that holds there. Those with more
+    states than --max-states are left out.
     """
     require_writable(json_path)
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.mutation.elsewhere import places
     from isrcheck.checker.mutation.mutants import chosen_actions
-    from isrcheck.checker.mutation.running import Question, mutation
+    from isrcheck.checker.mutation.running import mutation
+    from isrcheck.checker.mutation.verdicts import Question
     from isrcheck.checker.profiles import profile_of
     from isrcheck.model.language.profiles import BARE
 
@@ -61,7 +69,8 @@ def command(
         instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
         chosen_actions(instance, actions)
     limits = Limits(max_states, max_seconds, max_memory)
-    question = Question(model, dict(instance.settings), invariants or None, actions, name, limits, workers)
+    asked = places(model, most=max_states) if scenarios else ()
+    question = Question(model, dict(instance.settings), invariants or None, actions, name, limits, workers, asked)
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)

@@ -1,57 +1,78 @@
 """What mutants do that the model does not, in the states that the model reaches: one exploration answers for all.
 
 A mutant is *equivalent* if in every state that the model counts its instances are possible where the model's are and
-lead to where they lead: then both have the same states and the same steps. It is *not weaker* if it forbids a step
-that the model takes: an invariant then says nothing about the guard, for there is less that could break it.
+lead to where they lead: then both have the same states and the same steps. It *only forbids* if it does less than the
+model and nothing else: what it reaches the model reaches, and no invariant of states can notice. Where its action is
+never possible any more in the states of the model, it is so in its own as well, which are some of those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.mutation.mutants import Family
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
 """Predicates of one exploration at most: they are compiled with it."""
+Instances = Sequence[Transition]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """From which level on a mutant does something else (None: never), and whether it forbids a step of the model."""
+    """From which level on a mutant does something else (None: never), and what.
+
+    `forbids`: a step of the model is missing. `adds`: a step is new, or leads elsewhere, or means nothing. `fires`: its
+    action is possible in some state of the model.
+    """
 
     level: int | None
     forbids: bool
+    adds: bool
+    fires: bool
+
+    @property
+    def only_forbids(self) -> bool:
+        return self.forbids and not self.adds
 
 
-def differences(system: TransitionSystem, families: Sequence[Family], limits: Limits) -> list[Difference] | None:
-    """How the mutants of the families differ, in their order; None where the limits do not allow to know it."""
+def differences(
+    system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
+) -> list[Difference] | None:
+    """How each mutant differs, given an action's own instances and the mutant's; None where the limits are reached."""
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
-    predicates: list[Predicate] = []
-    for family in families:
-        own = {str(t.label): t for t in family.instances}
-        for mutant in family.mutants:
-            pairs = [(own[str(t.label)], t) for t in mutant.instances]
-            predicates.append(_never(len(predicates), counted, (_differs(system, a, b) for a, b in pairs)))
-            predicates.append(_never(len(predicates), counted, (e.and_(a.guard, e.not_(b.guard)) for a, b in pairs)))
+    cases = [case for own, changed in mutants for case in _cases(system, own, changed)]
+    predicates = [_never(number, counted, case) for number, case in enumerate(cases)]
     seen: dict[str, int] = {}
     for first in range(0, len(predicates), AT_ONCE):
-        asked = replace(system, invariants=tuple(predicates[first : first + AT_ONCE]), goals=(), bounds=())
-        found: Exploration = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+        asking = replace(system, invariants=tuple(predicates[first : first + AT_ONCE]), goals=(), bounds=())
+        found: Exploration = search(asking, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.stopped is not None:
             return None
         seen |= found.violated
-    names = [p.name for p in predicates]
-    return [
-        Difference(seen.get(differs), forbids in seen) for differs, forbids in zip(names[::2], names[1::2], strict=True)
-    ]
+    levels = [seen.get(p.name) for p in predicates]
+    return [_difference(*three) for three in zip(levels[::3], levels[1::3], levels[2::3], strict=True)]
+
+
+def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Difference:
+    """From the first levels at which each is so."""
+    level = min((x for x in (forbids, adds) if x is not None), default=None)
+    return Difference(level, forbids is not None, adds is not None, fires is not None)
+
+
+def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
+    """When a mutant forbids, when it adds, and when it fires: each is so where one of some expressions is."""
+    known = {str(t.label): t for t in own}
+    pairs = [(known[str(t.label)], t) for t in changed]
+    yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
+    yield [_adds(system, a, b) for a, b in pairs]
+    yield [b.guard for _, b in pairs]
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
@@ -59,10 +80,10 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 
-def _differs(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """Whether one instance is possible and the other not, or leads elsewhere, or means nothing."""
-    only_one = e.or_(e.and_(a.guard, e.not_(b.guard)), e.and_(b.guard, e.not_(a.guard)))
-    return e.or_(only_one, b.failure, e.and_(a.guard, _elsewhere(system, a.updates, b.updates)))
+def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
+    """Whether the second instance alone is possible, or leads elsewhere, or means nothing."""
+    elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
+    return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 
 
 def _elsewhere(system: TransitionSystem, a: Mapping[int, Expression], b: Mapping[int, Expression]) -> Expression:

@@ -184,11 +184,14 @@ def lies_in(edit: Edit, function: FunctionType) -> bool:
     return definition is not None and definition.lineno <= edit.line <= (definition.end_lineno or 0)
 
 
-def edited(function: FunctionType, edit: Edit) -> CodeType:
-    """The code of a function with an edit; it can stand in the function's place."""
-    tree = _Editing(edit).visit(copy.deepcopy(_tree(edit.file)))
-    whole = compile(ast.fix_missing_locations(tree), edit.file, "exec", dont_inherit=True)
+@cache
+def edited(function: FunctionType, edits: tuple[Edit, ...]) -> CodeType:
+    """The code of a function with edits; it can stand in the function's place."""
     old = function.__code__
+    tree = copy.deepcopy(_tree(old.co_filename))
+    for edit in edits:
+        tree = _Editing(edit).visit(tree)
+    whole = compile(ast.fix_missing_locations(tree), old.co_filename, "exec", dont_inherit=True)
     return next(
         code
         for code in _codes(whole)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from isrcheck.checker.mutation.edits import Edit, candidates, edited, lies_in
 from isrcheck.model.language import Model
@@ -21,6 +21,8 @@ from isrcheck.model.language.system import Transition
 from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
+SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""What an edit raises that makes no model."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ def family(model: Model, action: str) -> Family:
     # What is taken away first: where something weaker comes to the same, it is told as taken away.
     for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
-            instances = tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
+            instances = _instances(model, action, edit)
             touched: Touched = "guard" if _guards(instances) != _guards(own) else "update"
-        except (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError):
+        except SENSELESS:
             senseless += 1
             continue
         found.setdefault(_identity(instances), Mutant(action, edit, touched, instances))
@@ -69,20 +71,50 @@ def family(model: Model, action: str) -> Family:
     return Family(action, own, tuple(sorted(found.values(), key=lambda m: edits.index(m.edit))), senseless)
 
 
-def mutated(cls: type[Model], action: str, edit: Edit) -> type[Model]:
+def again(
+    model: Model, lines: Sequence[tuple[str, Edit]]
+) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
+    """For each action and edit the action's instances and its mutant's, at other settings.
+
+    None where they are the same, or the edit makes no model.
+    """
+    own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
+    return [_other(model, own[action], action, edit) for action, edit in lines]
+
+
+def _other(
+    model: Model, own: tuple[Transition, ...], action: str, edit: Edit
+) -> tuple[tuple[Transition, ...], tuple[Transition, ...]] | None:
+    try:
+        changed = _instances(model, action, edit)
+    except SENSELESS:
+        return None
+    return None if _identity(own) == _identity(changed) else (own, changed)
+
+
+def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
+    return tuple(instances_of(mutated(type(model), action, edit)(**model.settings), action))
+
+
+def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
     """The model in which one action runs edited code."""
-    function = next(f for f in _functions(cls) if lies_in(edit, f))
+    functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in _functions(cls)]
+    codes = [(f, edited(f, mine)) for f, mine in functions if mine]
+    if len([e for _, mine in functions for e in mine]) < len(edits):
+        raise RuntimeError(f"{cls.__name__} has no function with one of {', '.join(e.where for e in edits)}")
     name = next(n for n in dir(cls) if kebab(n) == action)
-    original, code = getattr(cls, name), edited(function, edit)
+    original = getattr(cls, name)
 
     @functools.wraps(original)
     def method(self: Model, s: Any, *arguments: Any) -> None:
-        own = function.__code__
-        function.__code__ = code
+        own = [f.__code__ for f, _ in codes]
+        for function, code in codes:
+            function.__code__ = code
         try:
             original(self, s, *arguments)
         finally:
-            function.__code__ = own
+            for (function, _), code in zip(codes, own, strict=True):
+                function.__code__ = code
 
     return type(cls.__name__, (cls,), {name: method, "__module__": cls.__module__, "__doc__": cls.__doc__})
 

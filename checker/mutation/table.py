@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from isrcheck.checker.results import Exit
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
 
 if TYPE_CHECKING:
-    from isrcheck.checker.mutation.running import Mutation, Verdict
+    from isrcheck.checker.mutation.running import Mutation
+    from isrcheck.checker.mutation.verdicts import Outcome, Verdict
 
 WIDEST: Final = 110
-STYLES: Final = {"killed": "good", "equivalent": "good", "survived": "bad"}
+STYLES: Final = {"killed": "good", "vacuous": "good", "equivalent": "good", "survived": "bad"}
 
 
 def mutation_text(found: Mutation, ink: Ink = PLAIN) -> str:
@@ -19,6 +20,7 @@ def mutation_text(found: Mutation, ink: Ink = PLAIN) -> str:
     sections = [
         [headline(found, ink)],
         [ink("head", "Mutants"), *_rows(found, ink)] if found.verdicts else [],
+        _scenarios(found, ink),
         _survivors(found, ink),
         _left_out(found, ink),
     ]
@@ -34,34 +36,46 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
         return f"{ink('bad', 'NOT MUTATED')}  {own.model}: {what}; take settings and invariants for which it holds"
     if found.reason is not None:
         return f"{ink('open', 'NOT MUTATED')}  {own.model}: {found.reason}"
-    from isrcheck.checker.mutation.running import OUTCOMES
+    from isrcheck.checker.mutation.verdicts import OUTCOMES
 
     counts = [(found.count(outcome), outcome) for outcome in OUTCOMES]
-    told = ", ".join(f"{n} {outcome}" for n, outcome in counts if n)
+    told = ", ".join(f"{n} {outcome}{_elsewhere(found, outcome)}" for n, outcome in counts if n)
     word, style = {
-        Exit.HOLDS: ("ALL NOTICED", "good"),
+        Exit.HOLDS: ("NO SURVIVOR", "good"),
         Exit.LIMIT: ("NOT FINISHED", "open"),
     }.get(found.exit_code, ("SURVIVORS", "bad"))
     model = f"{own.model} ({plural(own.distinct, 'state')}; {', '.join(own.findings)})"
     return f"{ink(style, word)}  {model}: {plural(len(found.verdicts), 'mutant')}{': ' if told else ''}{told}"
 
 
+def _elsewhere(found: Mutation, outcome: Outcome) -> str:
+    """How many of the mutants with an outcome have come to it in a scenario."""
+    n = found.elsewhere(outcome)
+    return f" ({n} in a scenario)" if n else ""
+
+
 def _rows(found: Mutation, ink: Ink) -> list[str]:
     rows = [("", "outcome", "by", "action", "of its", "line", "change")]
     for v in found.verdicts:
         change = shortened(v.edit.words)
-        rows.append((str(v.number), v.outcome, how(v), v.action, v.touches, v.edit.where, change))
+        rows.append((str(v.number), v.outcome, shortened(how(v)), v.action, v.touches, v.edit.where, change))
     return columns(rows, right=(0,))
 
 
 def how(verdict: Verdict) -> str:
-    """By what a mutant is noticed, or in what it differs."""
+    """By what a mutant is noticed, or in what it differs, and in which scenario."""
+    return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "")
+
+
+def _how(verdict: Verdict) -> str:
     match verdict.outcome:
         case "killed":
             return f"{', '.join(verdict.killed_by)} in {verdict.length}"
-        case "survived":
+        case "survived" | "nothing new":
             more = verdict.extra or 0
             return "no more states" if more == 0 else f"{number(abs(more))} {'more' if more > 0 else 'fewer'} states"
+        case "forbids":
+            return "fewer steps"
         case "equivalent":
             return "same states and steps"
         case "evaluation error":
@@ -73,18 +87,31 @@ def shortened(text: str) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
-def _survivors(found: Mutation, ink: Ink) -> list[str]:
-    if not found.count("survived"):
+def _scenarios(found: Mutation, ink: Ink) -> list[str]:
+    asked = found.question.scenarios
+    if not found.verdicts or not asked:
         return []
-    words = "A survivor is a line that none of these invariants needs within these bounds, or an invariant is missing."
-    return [ink("head", "Survivors"), *columns([[words]])]
+    last, _, states = asked[-1]
+    words = f"{plural(len(asked), 'scenario')} in which the model holds, up to {last} with {plural(states, 'state')}"
+    return [ink("head", "Asked in"), *columns([[words]])]
+
+
+def _survivors(found: Mutation, ink: Ink) -> list[str]:
+    lines = [
+        [words]
+        for outcome, words in (
+            ("survived", "A survivor is a line that none of these invariants needs within these bounds, or one lacks."),
+            (
+                "forbids",
+                "What only forbids steps of the model reaches nothing new, and no invariant of states sees it.",
+            ),
+        )
+        if found.count(cast("Outcome", outcome))
+    ]
+    return [ink("head", "Not noticed"), *columns(lines)] if lines else []
 
 
 def _left_out(found: Mutation, ink: Ink) -> list[str]:
     if not found.verdicts:
         return []
-    lines = [
-        [f"{plural(found.not_weaker, 'edit')} that forbid what the model does: no invariant of safety sees those"],
-        [f"{plural(found.senseless, 'edit')} that make no model"],
-    ]
-    return [ink("head", "Not counted"), *columns(lines)]
+    return [ink("head", "Not counted"), *columns([[f"{plural(found.senseless, 'edit')} that make no model"]])]

@@ -188,6 +188,17 @@ def instances_of(model: Model, action: str) -> list[Transition]:
     return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
 
 
+def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str]:
+    """Those that raise `ModelError` at the model's settings: some are about what a setting switches on."""
+    sheet, found = _Sheet(model, *layout(model)), set()
+    for name, invariant in invariants.items():
+        try:
+            sheet.predicates({name: invariant})
+        except ModelError:
+            found.add(name)
+    return frozenset(found)
+
+
 class _Sheet:
     """Traces the methods of one model, each on a fresh symbolic state."""
 

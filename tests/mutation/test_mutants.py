@@ -12,7 +12,8 @@ from isrcheck import check
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.checker.mutation.running import Mutation, Question, Verdict, mutation
+from isrcheck.checker.mutation.running import Mutation, mutation
+from isrcheck.checker.mutation.verdicts import Question, Verdict
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.model import Model
 from isrcheck.model.published.kip_101 import Kip101
@@ -56,13 +57,13 @@ def test_a_guard_that_says_what_is_always_so_is_equivalent() -> None:
     assert of("ask", "without implies(s.lamp, s.paid > 0)").outcome == "equivalent"
 
 
-def test_a_guard_that_no_invariant_needs_survives() -> None:
+def test_a_guard_that_no_invariant_of_states_can_see_reaches_nothing_new() -> None:
     # Without the lamp a second guest enters at once: (paid, inside, lamp, asked) = (2, 2, on, off) is reached either
     # way (off after being asked, then on again), so steps differ and states do not.
     found = of("enter", "without ~s.lamp")
-    assert (found.outcome, found.extra) == ("survived", 0)
+    assert (found.outcome, found.extra) == ("nothing new", 0)
     found = of("switch-off", "without s.asked")
-    assert (found.outcome, found.extra) == ("survived", 0)
+    assert (found.outcome, found.extra) == ("nothing new", 0)
 
 
 def test_a_guard_of_a_domain_ends_in_an_evaluation_error() -> None:
@@ -73,17 +74,33 @@ def test_a_guard_of_a_domain_ends_in_an_evaluation_error() -> None:
 
 
 def test_a_dropped_update_is_a_mutant_of_its_action() -> None:
-    # A guest who is not counted: the lamp goes on, and inside stays 0 for ever.
+    # A guest who is not counted: the lamp goes on, and inside stays 0 for ever. It was never on with nobody inside.
     found = of("enter", "without s.inside += 1")
     assert (found.outcome, found.touches) == ("survived", "update")
-    assert of("ask", "without s.asked = True").outcome == "survived"
+    # A lamp that stays on when it is switched off: then nobody else comes in, and nothing is reached that was not.
+    found = of("switch-off", "without s.lamp = False")
+    assert (found.outcome, found.extra) == ("nothing new", -18)
 
 
-def test_what_only_forbids_is_not_counted() -> None:
+def test_a_mutant_in_which_an_action_is_never_possible_any_more_is_vacuous() -> None:
+    found = of("ask", "without s.asked = True")
+    assert (found.outcome, found.reason) == ("vacuous", "never: switch-off")
+    assert of("pay", "without s.paid += 1").reason == "never: enter, switch-off"
+
+
+def test_what_only_forbids_is_counted_apart() -> None:
     # `~(...)` is nowhere, so each edit of the toy allows more or drops an update.
-    assert asked(TURNSTILE).not_weaker == 0
+    assert asked(TURNSTILE).count("forbids") == 0
     # In kip-320 `~follows_in_same_epoch` guards the shrinking of the ISR: less of it forbids some shrinking.
-    assert asked("kip-320", ("fenced-leader-shrink-isr",)).not_weaker > 0
+    assert asked("kip-320", ("fenced-leader-shrink-isr",)).count("forbids") > 0
+
+
+def test_a_mutant_reaches_nothing_new_if_and_only_if_all_its_states_are_the_models() -> None:
+    model = set(reachable(Turnstile()))
+    for verdict in asked(TURNSTILE).verdicts:
+        if verdict.outcome in ("survived", "nothing new"):
+            states = set(reachable(mutated(Turnstile, verdict.action, verdict.edit)()))
+            assert (states <= model) == (verdict.outcome == "nothing new"), verdict
 
 
 def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:
@@ -115,6 +132,8 @@ def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: typ
         names = {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
         if verdict.outcome == "killed":
             assert {n for n, length in names.items() if length == verdict.length} == set(verdict.killed_by), verdict
+        elif verdict.outcome in ("forbids", "vacuous"):
+            assert set(reachable(mutant(**settings))) <= own.keys(), verdict
         elif verdict.outcome == "evaluation error":
             assert result.evaluation is not None, verdict
             assert result.evaluation.trace.length == verdict.length, verdict
@@ -141,3 +160,9 @@ def reachable(model: Model) -> dict[Any, list[tuple[int, Any]]]:
             found[state] = list(interpreter.steps(state))
             pending += [after for _, after in found[state] if isinstance(after, tuple)]
     return found
+
+
+def test_an_edit_of_another_model_is_refused() -> None:
+    found = of("enter", "without ~s.lamp")
+    with pytest.raises(RuntimeError, match=r"Kip101 has no function with one of turnstile\.py:32"):
+        mutated(Kip101, "become-leader", found.edit)

@@ -63,5 +63,9 @@ class Kraft(BrokerLifecycle):
         )
         return present >= self.effective_min_isr
 
+    @property
+    def has_crashes(self) -> bool:
+        return bool(self.restarts)
+
     needs_epoch_start = True
     reassigns = False

@@ -64,17 +64,20 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     )
 
     def holds(self) -> dict[str, Any]:
-        replica = record(
-            role=enum("none", "follower", "leader"),
-            leader=optional(broker),
-            epoch=number(-1, self.max_leader_epoch),
-            version=self.any_version(),
-            isr=set_of(broker),
-            pending=set_of(broker),
-            high_watermark=any_end(self),
-            epoch_start=any_end(self),
-        )
-        return {"replica": per(any_partition(self), per(broker, replica))}
+        return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
+
+    def replica_fields(self) -> dict[str, Any]:
+        """What a broker knows of a partition, as leader or follower."""
+        return {
+            "role": enum("none", "follower", "leader"),
+            "leader": optional(broker),
+            "epoch": number(-1, self.max_leader_epoch),
+            "version": self.any_version(),
+            "isr": set_of(broker),
+            "pending": set_of(broker),
+            "high_watermark": any_end(self),
+            "epoch_start": any_end(self),
+        }
 
     def begins(self, s: Any) -> None:
         leader, isr = self.brokers[0], self.first_isr()

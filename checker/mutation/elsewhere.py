@@ -1,0 +1,161 @@
+"""Mutants that no invariant notices at the settings of a question, asked in the recorded scenarios of its model.
+
+A scenario in which the model holds is a *place*: its settings, and every invariant that fits the model and is true in
+all its states. A mutant is found again there by the place of its edit in the source, which settings do not change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.library import blaming
+from isrcheck.checker.mutation.comparison import Difference, differences
+from isrcheck.checker.mutation.edits import Edit
+from isrcheck.checker.mutation.mutants import again
+from isrcheck.checker.mutation.verdicts import Place, Question, Verdict, asked_of, cores, loaded_once, vacuous
+from isrcheck.checker.scenarios.collection import folders
+from isrcheck.checker.scenarios.derived import COUNTS
+from isrcheck.checker.scenarios.pool import in_order
+from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.tracing import meaningless, trace
+
+SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
+"""Of a mutant whose line does not run there, or says the same."""
+OPEN: Final = ("survived", "nothing new", "forbids", "equivalent", "not finished")
+"""Outcomes of which a scenario may say more."""
+ROUND: Final = 8
+"""So many scenarios are asked side by side; mutants that are noticed in them are not asked in larger ones."""
+Lines = Sequence[tuple[str, Edit]]
+"""Mutants by action and edit."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is true of the model at a place and how many states it has, and how each mutant differs there.
+
+    Nothing of how they differ where a limit was reached.
+    """
+
+    place: Place
+    holds: tuple[str, ...] = ()
+    distinct: int = 0
+    differences: tuple[Difference, ...] | None = None
+
+
+def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
+    """The recorded scenarios in which a model is to hold, the smallest first, without those that have more states.
+
+    Without paths they are those of the current directory, or the shipped ones.
+    """
+    found = (place for place in _recorded(model, paths) if most is None or place[2] <= most)
+    return tuple(sorted(found, key=lambda place: (place[2], place[0])))
+
+
+def _recorded(model: str, paths: tuple[str, ...]) -> Iterator[Place]:
+    for folder, root in folders(paths):
+        scenario = read(folder, root)
+        counts = folder / COUNTS
+        if scenario.expect == "holds" and _is_about(scenario, model) and counts.is_file():
+            yield scenario.name, scenario.settings, json.loads(counts.read_text())["distinct"]
+
+
+def _is_about(scenario: Scenario, model: str) -> bool:
+    if scenario.file is None:
+        return scenario.model == model
+    path, _, cls = model.partition(":")
+    return (scenario.file.resolve(), scenario.model.partition(":")[2]) == (Path(path).resolve(), cls)
+
+
+def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
+    """The verdicts, those that are open after all scenarios of the question."""
+    known = {v.number: v for v in verdicts}
+    for first in range(0, len(question.scenarios), ROUND):
+        pending = [v for v in known.values() if v.outcome in OPEN]
+        for answer in _in_a_round(question, question.scenarios[first : first + ROUND], pending, tell):
+            known[answer.number] = answer
+    return list(known.values())
+
+
+def _in_a_round(
+    question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
+) -> Iterator[Verdict]:
+    """Each scenario explored with all mutants at once; then each mutant where it differs, until it is noticed."""
+    tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
+    work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
+    workers = question.workers or cores()
+    compared = list(in_order(_compared, work, workers, lambda item: Answers(item[1])))
+    items = [(question, v, _of_one(compared, i)) for i, v in enumerate(pending)]
+    for answer in in_order(_followed, items, workers, lambda item: item[1]):
+        if answer.outcome not in OPEN:
+            tell(f"{answer.number}: {answer.outcome} in {answer.scenario}: {answer.action} {answer.edit.where}")
+        yield answer
+
+
+Followed = Sequence[tuple[Answers, Difference | None]]
+"""One mutant's differences, place by place; None where that is not known."""
+
+
+def _of_one(compared: Sequence[Answers], number: int) -> Followed:
+    """What the places say of one mutant, without what they say of the others."""
+    return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
+
+
+def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
+    """A mutant from place to place, until it is noticed."""
+    question, verdict, followed = item
+    same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
+    for answers, difference in followed:
+        name = answers.place[0]
+        if difference is None:
+            unfinished.append(name)
+            continue
+        found = _at(question, verdict, answers, difference)
+        verdict = found if _says_more(found, verdict) else verdict
+        if found.outcome not in OPEN:
+            break
+        {"equivalent": same, "not finished": unfinished}.get(found.outcome, differs).append(name)
+    return replace(verdict, same_in=tuple(same), differs_in=tuple(differs), unfinished_in=tuple(unfinished))
+
+
+def _says_more(found: Verdict, known: Verdict) -> bool:
+    """Whether a place tells more than what was known: a mutant noticed, or one that does something else after all."""
+    rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "not finished": 3, "survived": 3}
+    return rank.get(found.outcome, 4) > rank[known.outcome]
+
+
+def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
+    """What becomes of a mutant at one place."""
+    name, settings, _ = answers.place
+    there = replace(verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None)
+    if difference.level is None:
+        return replace(there, outcome="equivalent")
+    if difference.only_forbids:
+        if not difference.fires:
+            return vacuous(there)
+        there = replace(there, outcome="forbids")
+    return asked_of(there, question.model, settings, answers.holds, question.limits, answers.distinct)
+
+
+def _compared(item: tuple[Question, Place, Lines]) -> Answers:
+    """What a place says of some mutants; in a process that may ask other places as well."""
+    question, place, lines = item
+    loaded, settings, limits = loaded_once(question.model), place[1], question.limits
+    with blaming(loaded.origin):
+        model = loaded.cls(**settings)
+        every = tuple(loaded.invariants.keys() - meaningless(model, loaded.invariants))
+        result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
+        if result.reason is not None:
+            return Answers(place)
+        pairs = again(model, lines)
+        compared = differences(trace(model, {}), [pair for pair in pairs if pair is not None], limits)
+    if compared is None:
+        return Answers(place)
+    holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
+    known = iter(compared)
+    return Answers(place, holds, result.distinct, tuple(SAME if pair is None else next(known) for pair in pairs))

@@ -1,0 +1,228 @@
+"""A question about the mutants of a model, and the verdict on each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final, Literal, get_args
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.judging import reason
+from isrcheck.checker.library import LoadedModel, blaming, load_model_class
+from isrcheck.checker.mutation.edits import Edit
+from isrcheck.checker.mutation.mutants import Touched, mutated
+from isrcheck.checker.reports.counterexample import violations_text
+from isrcheck.checker.results import Finding, Result, Trace
+from isrcheck.checker.wording.source import repository_path
+from isrcheck.checker.wording.values import label_text
+from isrcheck.model.language.expressions import FALSE
+from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.system import Transition, TransitionSystem
+from isrcheck.model.language.tracing import instances_of, trace
+
+Outcome = Literal[
+    "killed", "vacuous", "survived", "nothing new", "forbids", "equivalent", "evaluation error", "not finished"
+]
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+Place = tuple[str, dict[str, Any], int]
+"""A recorded scenario by name, its settings, and the states that it has."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which mutants of which model are checked: `model` as `load_model_class` takes it, names as users write them."""
+
+    model: str
+    settings: dict[str, Any]
+    invariants: tuple[str, ...] | None
+    actions: tuple[str, ...] = ()
+    profile: str = BARE
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    scenarios: tuple[Place, ...] = ()
+    """Where a mutant is asked that is not noticed at the settings, in this order."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
+    first of them that the model does not reach by this step, `by` the step. `difference` is the level from which on
+    the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
+    it did not, what has no meaning, or what never happens any more. `shown` is the trace in words.
+
+    `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the
+    same in those of `same_in`, did something else that nobody noticed in those of `differs_in`, and was given up in
+    those of `unfinished_in`.
+    """
+
+    number: int
+    action: str
+    touches: Touched
+    edit: Edit
+    outcome: Outcome
+    difference: int | None = None
+    killed_by: tuple[str, ...] = ()
+    length: int | None = None
+    step: int | None = None
+    by: str | None = None
+    distinct: int = 0
+    extra: int | None = None
+    reason: str | None = None
+    scenario: str | None = None
+    same_in: tuple[str, ...] = ()
+    differs_in: tuple[str, ...] = ()
+    unfinished_in: tuple[str, ...] = ()
+    trace: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    shown: str = field(default="", repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        e = self.edit
+        edit = {"file": repository_path(e.file), "line": e.line, "column": e.column, "kind": e.kind}
+        found = ("outcome", "difference", "length", "step", "by", "distinct", "extra", "reason")
+        places = ("scenario", "same_in", "differs_in", "unfinished_in")
+        names = ("number", "action", "touches", *found, *places)
+        words = {"text": self.edit.text, "change": self.edit.words, "killed_by": list(self.killed_by)}
+        return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
+
+
+def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
+    """A verdict filled in from the check of a mutant in which something is violated or means nothing."""
+    verdict = replace(verdict, distinct=result.distinct, reason=result.reason)
+    violated = {n: f for n, f in result.findings.items() if f.trace is not None}
+    if violated:
+        length = min(f.trace.length for f in violated.values() if f.trace)
+        shortest = sorted((n, f) for n, f in violated.items() if f.trace and f.trace.length == length)
+        return _killed(verdict, shortest, model)
+    if result.evaluation is None:  # a limit of the second search
+        return replace(verdict, outcome="not finished")
+    failure = result.evaluation
+    what = f"{failure.where}: {failure.what}"
+    return replace(verdict, outcome="evaluation error", length=failure.trace.length, reason=what)
+
+
+def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
+    """A verdict with the canonical trace of the first of these invariants by name."""
+    trace = shortest[0][1].trace
+    assert trace is not None
+    alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
+    step = next(i for i in range(2, trace.length + 1) if not _allowed(model, trace, i))
+    label = trace.steps[step - 1].label
+    assert label is not None
+    return replace(
+        verdict,
+        outcome="killed",
+        killed_by=tuple(name for name, _ in shortest),
+        length=trace.length,
+        step=step,
+        by=label_text(label),
+        trace=trace.to_json(),
+        shown="\n".join(violations_text(alike)),
+    )
+
+
+def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
+    """Whether the model itself takes the step into a state of a trace, counted from 1."""
+    before, step = trace.steps[position - 2], trace.steps[position - 1]
+    assert step.label is not None
+    return model.step(before.state, model.labels.index(step.label)) == step.state
+
+
+def vacuous(verdict: Verdict) -> Verdict:
+    """Of a mutant whose own action is never possible any more."""
+    return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
+
+
+def asked_of(
+    verdict: Verdict,
+    model: str,
+    settings: dict[str, Any],
+    invariants: tuple[str, ...] | None,
+    limits: Limits,
+    distinct: int,
+) -> Verdict:
+    """A verdict filled in with what becomes of the mutant at some settings, where the model has so many states."""
+    from isrcheck.checker.engines.local.search import search
+
+    loaded = loaded_once(model)
+    with blaming(loaded.origin):
+        cls = mutated(loaded.cls, verdict.action, verdict.edit)
+        system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
+        instances = tuple(instances_of(cls(**settings), verdict.action))
+        mutant = _with(system, instances)
+        found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
+        if found.violated or found.error is not None:
+            result = check(
+                replace(loaded, cls=cls), settings, profile=BARE, invariants=invariants, limits=limits, workers=1
+            )
+            return judged(verdict, result, Interpreter(loaded.cls(**settings), {}))
+        verdict = replace(verdict, distinct=sum(found.levels), reason=None)
+        if found.stopped is not None:
+            return replace(verdict, outcome="not finished", reason=reason(found, limits))
+        missing = seen - _happened(system, found)
+        if missing:
+            return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
+        verdict = replace(verdict, extra=verdict.distinct - distinct)
+        if verdict.outcome == "forbids":
+            return verdict
+        new = verdict.distinct > distinct or _reaches_more(system, instances, limits, distinct)
+        return replace(verdict, outcome="survived" if new else "nothing new")
+
+
+def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
+    counts = map(sum, zip(*found.generated, strict=True))
+    fired = {name for name, n in zip(system.actions, counts, strict=False) if n}
+    return frozenset(fired | {f"goal {name}" for name in found.goals})
+
+
+def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
+    """A model in which an action has these instances."""
+    action = instances[0].label.action
+    possible = tuple(t for t in instances if t.guard is not FALSE or t.failure is not FALSE)
+    mine = {action: possible}
+    others = [t for t in system.transitions if t.label.action != action]
+    order = {name: mine.get(name) or [t for t in others if t.label.action == name] for name in system.actions}
+    return replace(system, transitions=tuple(t for found in order.values() for t in found), bounds=())
+
+
+def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
+    """Whether a mutant reaches a state that the model does not: both together then have more states than the model.
+
+    True where that is not known: the limits do not tell, or there are states that are not counted.
+    """
+    from isrcheck.checker.engines.local.search import search
+
+    both = replace(
+        system, transitions=(*system.transitions, *instances), invariants=(), constraints=(), goals=(), bounds=()
+    )
+    if system.constraints:
+        return True
+    found = search(both, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+    return found.stopped is not None or sum(found.levels) != distinct
+
+
+@lru_cache(maxsize=4)
+def _traced(
+    model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
+) -> tuple[TransitionSystem, frozenset[str]]:
+    """A model with invariants, and which of its actions are possible and which of its goals are reached."""
+    from isrcheck.checker.engines.local.search import search
+
+    loaded = loaded_once(model)
+    system = trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
+    asked = replace(system, invariants=(), bounds=())
+    found = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+    return system, _happened(system, found)
+
+
+@lru_cache(maxsize=4)
+def loaded_once(model: str) -> LoadedModel:
+    return load_model_class(model)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,67 @@
+"""What a replica has in memory, by its role: what is no longer of its role is forgotten, so nobody can go by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.logs import UNKNOWN
+from isrcheck.model.language import every, for_all, invariant, needs
+
+
+@invariant
+@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+def who_is_down_has_no_role(m: Any, s: Any) -> Any:
+    """A broker that is down leads nothing and follows nobody."""
+    return for_all(
+        lambda p, b: s.replica[p][b].role == "none",
+        where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+def leaders_follow_themselves(m: Any, s: Any) -> Any:
+    """Who leads knows itself as the leader, and truncates nothing."""
+
+    def follows_itself(p: int, b: Any) -> Any:
+        replica = s.replica[p][b]
+        itself = replica.leader == b
+        return itself & ~replica.truncating if "truncating" in m.replica_fields() else itself
+
+    return for_all(follows_itself, where=lambda p, b: s.replica[p][b].role == "leader", p=m.all_partitions, b=m.brokers)
+
+
+@invariant
+@needs("replica", "state", "known_end")
+def leaders_alone_know_followers(m: Any, s: Any) -> Any:
+    """Who does not lead has no ISR in memory, no log ends of followers and no start of its epoch."""
+
+    def leads(p: int, b: Any) -> Any:
+        """Whether a replica leads, or in V2, where that takes several steps, is about to."""
+        replica = s.replica[p][b]
+        leader = replica.role == "leader"
+        return leader | (replica.step != "none") if "step" in m.replica_fields() else leader
+
+    def knows_nobody(p: int, b: Any) -> Any:
+        replica = s.replica[p][b]
+        nothing = replica.isr.is_empty & every(s.known_end[p][b][f] == UNKNOWN for f in m.brokers)
+        return nothing & (replica.epoch_start == 0) if "epoch_start" in m.replica_fields() else nothing
+
+    return for_all(knows_nobody, where=lambda p, b: ~leads(p, b), p=m.all_partitions, b=m.brokers)
+
+
+@invariant
+@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
+    """A replica that neither leads nor follows knows no leader, no epoch and no version, and truncates nothing."""
+
+    def forgotten(p: int, b: Any) -> Any:
+        replica, fields = s.replica[p][b], m.replica_fields()
+        nothing = replica.leader.is_none & (replica.epoch == -1)
+        if "version" in fields:
+            nothing = nothing & (replica.version == 0)
+        return nothing & ~replica.truncating if "truncating" in fields else nothing
+
+    return for_all(forgotten, where=lambda p, b: s.replica[p][b].role == "none", p=m.all_partitions, b=m.brokers)
