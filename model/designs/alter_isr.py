@@ -37,6 +37,7 @@ class AlterIsr(EligibleLeaders):
 
     # What `v3` lets vary, as it was when KIP-497 was built.
     truncation = "on-fetch"
+    fetch_reply = "at-once"
     fence_fetch = True
     fence_truncation = True
     assign_on_leader = True
@@ -72,12 +73,15 @@ class AlterIsr(EligibleLeaders):
 
     # What happens only where one of the above has another value.
     announce_target: Any = None
+    answer_that_logs_diverge: Any = None
     ask_where_epoch_ends: Any = None
     cancel_reassignment: Any = None
     checkpoint_without_unstarted_replica: Any = None
     consume: Any = None
     delete_partition_not_in_init: Any = None
     fetch_out_of_range: Any = None
+    handle_fetched: Any = None
+    ignore_fetched: Any = None
     ignore_reply: Any = None
     produce_acks_one: Any = None
     raise_high_watermark_before_truncating: Any = None

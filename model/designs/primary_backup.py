@@ -35,6 +35,10 @@ class PrimaryBackup(PartitionState):
     shrink_guard = "lagging"
     records_have_epochs = True
     assign_on_leader = True
+    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    answer_that_logs_diverge: Any = None
+    handle_fetched: Any = None
+    ignore_fetched: Any = None
     fence_fetch = True
     fence_truncation = True
     refuse_undefined_epoch = True

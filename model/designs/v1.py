@@ -51,6 +51,10 @@ class ZookeeperListeners(WatchedReplicas):
 
     truncation = "high-watermark"
     records_have_epochs = True
+    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    answer_that_logs_diverge: Any = None
+    handle_fetched: Any = None
+    ignore_fetched: Any = None
     fence_fetch = True
     fence_truncation = True
     assign_on_leader = True

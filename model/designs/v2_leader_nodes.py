@@ -28,6 +28,10 @@ class LeaderNodes(ZookeeperWatches):
     abstract = True
 
     watch_again = "with-the-read"
+    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    answer_that_logs_diverge: Any = None
+    handle_fetched: Any = None
+    ignore_fetched: Any = None
     fence_fetch, fence_truncation, truncate_before_high_watermark = True, True, True  # KIP-320: followers know no epoch
     truncation_reply = "at-once"
     truncation = setting(
