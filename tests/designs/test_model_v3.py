@@ -45,6 +45,7 @@ LIVELY: list[dict[str, Any]] = [
     {"expiries": 1, "topic_changes": 1, "controller_failover": True, "init_flag": True, "log_size": 1},
     {"reassignments": 1, "assigned_at_start": 1, "max_leader_epoch": 5, "max_version": 6, "cancellations": True,
      "reassignment_rounds": 2, "log_size": 1},
+    {"expiries": 1, "truncation": "on-fetch", "fetch_reply": "checked", "log_size": 1},
 ]  # fmt: skip
 
 

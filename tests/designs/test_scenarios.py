@@ -68,7 +68,10 @@ DESIGNS = {
     "majority": Unused(),
     "primary-backup": Unused(),
     "v2": V2_UNUSED,
-    "v3": Unused(wholes=frozenset({frozenset({"v3-as-written", "v3-with-later-fixes"})})),
+    "v3": Unused(
+        actions={"answer-that-logs-diverge": "answers that truncate, and are late, are asked of kraft (KAFKA-18991)"},
+        wholes=frozenset({frozenset({"v3-as-written", "v3-with-later-fixes"})}),
+    ),
 }
 SHARED = PartitionState
 """What designs have in common is all used by the scenarios of V3."""

@@ -60,7 +60,8 @@ def assert_truthful(model: Model, trace: Trace, sentences: list[Sentence]) -> No
         brokers = {int(n) for n in re.findall(r"broker (\d+)", text)}
         sets = {found[0] for found in re.finditer(r"\{[^{}]*\}", text)}
         for (name, value), domain in zip(sentence.label.parameters, sentence.label.domains, strict=True):
-            named = value in brokers if isinstance(domain, Broker) else braced(value) in sets
+            told = "nobody" in text if value is None else value in brokers
+            named = told if isinstance(domain, Broker) else braced(value) in sets
             assert named or not isinstance(domain, Broker | BrokerSet), f"{sentence.label}: {name} is not in: {text}"
         real = {
             pair
