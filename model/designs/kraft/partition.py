@@ -65,14 +65,14 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     pending_isr = setting(
         "awaited",
         choices=("awaited", "passed", "obeyed"),
-        meaning="whom a leader waits for that has asked for another ISR: for all that are in it or in the committed one "
-        "(KIP-497); for those of the committed one; or for those that it has asked for",
+        meaning="whom a leader waits for that has asked for another ISR: for all that are in it or in the committed "
+        "one (KIP-497); for those of the committed one; or for those that it has asked for",
     )
     caught_up_outside = setting(
         "eligible-awaited",
         choices=("eligible-awaited", "awaited", "passed"),
-        meaning="whether a leader waits for a follower outside its ISR that has caught up: if it may join (KAFKA-15021); "
-        "always; or never",
+        meaning="whether a leader waits for a follower outside its ISR that has caught up: if it may join "
+        "(KAFKA-15021); always; or never",
     )
     high_watermark_min_isr = setting(
         True, meaning="an ISR smaller than min.insync.replicas raises no high watermark (KAFKA-15583)"
