@@ -46,6 +46,20 @@ def fenced_or_stopping_broker_is_not_added(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("state", "live", "metadata")
+def leader_is_active(m: Any, s: Any) -> Any:
+    """The leader that the controller names, if it names one, is neither fenced nor in controlled shutdown."""
+    return for_all(lambda p: s.state[p].leader.is_none | s.live.has(s.state[p].leader), p=m.all_partitions)
+
+
+@invariant
+@needs("state", "live", "metadata")
+def isr_is_active(m: Any, s: Any) -> Any:
+    """While a partition has a leader, no member of its ISR is fenced or in controlled shutdown."""
+    return for_all(lambda p: s.state[p].leader.is_none | (s.state[p].isr <= s.live), p=m.all_partitions)
+
+
+@invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
     """No broker knows a zkVersion that ZooKeeper does not have yet."""

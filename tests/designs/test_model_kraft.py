@@ -186,9 +186,7 @@ def test_a_leader_that_keeps_what_is_pending_waits_for_who_joins(applied: bool) 
 READ_BEFORE = """
     append-records-to-leader(p=0, b=0)
     fetch-records(p=0, follower=2, leader=0)
-    update-follower-fetch-state(p=0, follower=2, leader=0)
-    process-fetch-request(p=0, follower=2, leader=0)
-    fetch-records(p=0, follower=2, leader=0)
+    read-records(p=0, follower=2, leader=0)
     elect-preferred-leader(p=0, leader=1)
     begin-controlled-shutdown(b=1, leader=0)
     apply-local-leaders(b=0, to=2)
@@ -199,9 +197,7 @@ READ_BEFORE = """
 
 @pytest.mark.parametrize("follower_state", ["kept", "kept-unless-skipped"])
 def test_what_was_read_in_one_epoch_is_noted_in_another(follower_state: str) -> None:
-    story = kraft(
-        election="in-order", first_replica=1, fetch="two-steps", note_fetch="apart", follower_state=follower_state
-    )
+    story = kraft(election="in-order", first_replica=1, note_fetch="apart", follower_state=follower_state)
     story.tell(READ_BEFORE)
     # C LEO 1, HW = 1, (true, NONE); to forget followers' log ends where an epoch was skipped does not help
     assert (known(story, 0)[2], replica(story, 0)["high_watermark"]) == (1, 1)
@@ -212,7 +208,6 @@ def test_unless_the_epoch_is_compared_again() -> None:
     story = kraft(
         election="in-order",
         first_replica=1,
-        fetch="two-steps",
         note_fetch="apart-checked",
         follower_state="kept-unless-skipped",
     )

@@ -12,12 +12,13 @@ ReplicationControlManager.handleUncleanBrokerShutdown of Kafka 4.2; KIP-631, KIP
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
 from isrcheck.model.designs.kraft.cluster_control import ClusterControl
 from isrcheck.model.designs.kraft.unified_log import any_end
-from isrcheck.model.language import action, broker, minimum, none, number, set_of, setting, some, when
+from isrcheck.model.language import action, broker, idle, minimum, none, number, set_of, setting, some, when
+from isrcheck.model.language.together import Together
 
 
 def any_checkpoint(m: Any) -> Any:
@@ -36,9 +37,24 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         meaning="which high watermark is on disk when a broker crashes: the last; or any that is not greater",
     )
 
+    starts_again = setting(True, meaning="brokers that have stopped start again; otherwise they stay away")
+    unclean_start = setting(
+        "leaves",
+        choices=("leaves", "stays"),
+        meaning="elr: a broker that starts after an unclean stop leaves every ISR and ELR (KAFKA-15586); or stays",
+    )
+
+    together: ClassVar[Together] = (
+        idle(
+            "unclean_start",
+            unless=lambda m: m.elr and m.lossy_crashes > 0,
+            words="it needs elr and lossy_crashes of 1 or more",
+        ),
+    )
+
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {n: number(0, x) for n in ("crashes", "lossy_crashes") if (x := getattr(self, n))}
-        if self.lossy_crashes and self.elr:
+        if self.lossy_crashes and self.elr and self.unclean_start == "leaves":
             found["stopped_uncleanly"] = set_of(broker)
         return found
 
@@ -62,7 +78,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
         s.lossy_crashes += 1
-        if self.elr:
+        if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly | {b}
         self.stop(s, b, on_disk, kept)
 
@@ -113,7 +129,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         Its old session must have ended. After an unclean stop, which with eligible leader replicas it cannot deny, it
         leaves every ISR and ELR: it may have lost what it had.
         """
-        if not self.restarts:
+        if not self.restarts or not self.starts_again:
             return
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
-from isrcheck.model.language import action, broker, goal, number, some
+from isrcheck.model.language import action, broker, goal, number, setting, some
 
 
 def any_batch(m: Any) -> Any:
@@ -26,13 +26,21 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     abstract = True
 
+    metadata_batches = setting(
+        "merged",
+        choices=("merged", "one-by-one"),
+        meaning="what a broker does that has several batches to read: it goes on to the image of any of them at once; "
+        "or it does what each asks for",
+    )
+
     def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any]:
         """onMetadataUpdate: the image of a later batch, and whether a broker has anything to do for its partition.
 
         One that has started publishes its first image whatever that says; it knows of no partition before.
         """
         begins = s.replica[0][b].role == "none"
-        s.require(self.is_up(s, b), s.metadata.length > to, (s.applied[b] < to) | (begins & (s.applied[b] <= to)))
+        later = s.applied[b] < to if self.metadata_batches == "merged" else s.applied[b] + 1 == to
+        s.require(self.is_up(s, b), s.metadata.length > to, later | (begins & (s.applied[b] <= to)))
         image = s.metadata.at(to)
         changed = begins | (image.partition[0].version != self.image_of(s, b).partition[0].version)
         return image, changed

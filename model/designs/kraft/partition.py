@@ -62,6 +62,48 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         meaning="what a record of metadata does to a leader that knows its version already, from the controller's "
         "answer: it makes the ISR of the record the committed one, and nothing is pending; or what is pending stays",
     )
+    pending_isr = setting(
+        "awaited",
+        choices=("awaited", "passed", "obeyed"),
+        meaning="whom a leader waits for that has asked for another ISR: for all that are in it or in the committed "
+        "one (KIP-497); for those of the committed one; or for those that it has asked for",
+    )
+    caught_up_outside = setting(
+        "eligible-awaited",
+        choices=("eligible-awaited", "awaited", "passed"),
+        meaning="whether a leader waits for a follower outside its ISR that has caught up: if it may join "
+        "(KAFKA-15021); always; or never",
+    )
+    high_watermark_min_isr = setting(
+        True, meaning="an ISR smaller than min.insync.replicas raises no high watermark (KAFKA-15583)"
+    )
+    looks_again = setting(
+        False,
+        meaning="a leader looks at its high watermark from time to time as well, for what it waited for may have gone; "
+        "Kafka's does not",
+    )
+    expand_guard = setting(
+        "epoch-start",
+        choices=("epoch-start", "high-watermark"),
+        meaning="where a follower has to be to join the ISR: at the high watermark and at the start of the leader's "
+        "epoch (KAFKA-7128); or at the high watermark",
+    )
+    epoch_begins = setting(
+        "with-a-leader-epoch",
+        choices=("with-a-leader-epoch", "with-a-partition-epoch"),
+        meaning="when a leader does what a new epoch asks for: as its leader epoch goes up; or its partition epoch, as "
+        "before KAFKA-13790",
+    )
+    refused_request = setting(
+        "waits",
+        choices=("waits", "goes-back"),
+        meaning="a leader whose request came too late for its version or epoch: it waits for the record of metadata "
+        "that is on its way; or goes back to the ISR that it knew",
+    )
+    followers_lag = setting(
+        True,
+        meaning="time passes: a follower may be away from the leader's log end for longer than replica.lag.time.max.ms",
+    )
 
     def holds(self) -> dict[str, Any]:
         return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
@@ -127,6 +169,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
         The request may have been granted already, and any member of the controller's ISR may lead next (KIP-497).
         """
+        if self.pending_isr == "passed":
+            return x.isr
+        if self.pending_isr == "obeyed":
+            return when(x.pending.is_empty, x.isr, x.pending)
         return x.isr | x.pending
 
     def is_awaited(self, x: Leading, f: Any) -> Any:
@@ -135,8 +181,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         Members of the maximal ISR, and whoever is caught up and may join it: it would have to go back for these
         (KAFKA-15021).
         """
-        near = self.is_caught_up(x.followers, f, x.log.length) & self.is_isr_eligible(x.image, x.followers, f)
-        return self.maximal_isr(x).has(f) | near
+        member = self.maximal_isr(x).has(f)
+        if self.caught_up_outside == "passed":
+            return member
+        near = self.is_caught_up(x.followers, f, x.log.length)
+        if self.caught_up_outside == "eligible-awaited":
+            near = near & self.is_isr_eligible(x.image, x.followers, f)
+        return member | near
 
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
         """maybeIncrementLeaderHW, where a condition holds: to the least log end of all that are awaited; never back.
@@ -148,7 +199,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         for f in self.brokers:
             if f != b:
                 end = when(self.is_awaited(x, f), minimum(end, x.followers.ends[f]), end)
-        rises = (x.isr.size >= self.effective_min_isr) & (end > x.high_watermark) & where
+        rises = (end > x.high_watermark) & where
+        if self.high_watermark_min_isr:
+            rises = rises & (x.isr.size >= self.effective_min_isr)
         return x._replace(high_watermark=when(rises, end, x.high_watermark))
 
     def store(
@@ -166,6 +219,19 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
 
+    @action(p=any_partition, b=broker, actor="b")
+    def look_again(self, s: Any, p: int, b: Any) -> None:
+        """A leader looks at its high watermark, and may find that it waits for nobody any more."""
+        if not self.looks_again:
+            return
+        x = self.leading(s, p, b)
+        after = self.raised(b, x)
+        s.require(self.leads(s, p, b), after.high_watermark > x.high_watermark)
+        self.store(s, p, b, after)
+
+    def told_look_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+        return f"{b} looks at its high watermark{self.commit_in_words(old, new, p, b)}"
+
     # --- who joins the ISR ------------------------------------------------------------------------------------------
 
     def is_in_sync(self, x: Leading, end: Any) -> Any:
@@ -174,7 +240,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         At the high watermark alone it might lack what an earlier leader committed, for a new leader's high watermark
         lags behind (KAFKA-7128).
         """
-        return (end >= x.high_watermark) & (end >= x.epoch_start)
+        reached = end >= x.high_watermark
+        return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
 
     def may_expand(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
         """canAddReplicaToIsr: nothing is pending, it is not a member, it may be one, and it is in sync."""
@@ -225,7 +292,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
         """A follower has not been at the leader's log end for longer than replica.lag.time.max.ms."""
-        if b == follower:
+        if b == follower or not self.followers_lag:
             return
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
         s.caught_up[p][b] = s.caught_up[p][b] - {follower}
@@ -244,6 +311,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
         new_leader, new_epoch = old.role != "leader", said.epoch > old.epoch
+        if self.epoch_begins == "with-a-partition-epoch":
+            new_epoch = new_epoch | (said.version > old.version)
         pending: Any = x.pending - x.pending
         if self.equal_version == "keeps-pending":
             same = ~new_leader & (said.epoch == old.epoch) & (said.version == old.version)
@@ -313,6 +382,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         expected = self.leads(s, p, b) & same
         granted = expected & (request.stage == "success") & (request.said_version >= x.version)
         refused = expected & (request.stage == "ineligible-replica")
+        if self.refused_request == "goes-back":
+            refused = expected & (request.stage != "success")
         after = x._replace(
             isr=when(granted, request.isr, x.isr),
             version=when(granted, request.said_version, x.version),
@@ -326,7 +397,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         answer = request.stage.upper().replace("-", "_")
         if request.stage == "success" and after.version == request.said_version != before.version:
             did = f"its ISR is {becomes(before.isr, after.isr)}, version {becomes(before.version, after.version)}"
-        elif request.stage == "ineligible-replica" and before.pending != after.pending:
+        elif request.stage != "success" and before.pending != after.pending:
             did = f"it goes back to ISR {after.isr}"
         elif before.pending:
             did = f"it goes on waiting, pending ISR {before.pending}"

@@ -17,7 +17,7 @@ KIP-320, KIP-595 (truncation on fetch).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.partition import Leading, Partition
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
@@ -28,12 +28,13 @@ from isrcheck.model.language import (
     enum,
     idle,
     minimum,
+    number,
     per,
     record,
-    set_of,
     setting,
     when,
 )
+from isrcheck.model.language.together import Together
 
 
 class ReplicaFetcher(Partition):
@@ -52,39 +53,55 @@ class ReplicaFetcher(Partition):
         meaning="two-steps: a follower heeds an answer only if it has asked in the epoch in which it is (KAFKA-18991)",
     )
 
+    fetch_fencing = setting(
+        True,
+        meaning="a leader answers a follower of its own leader epoch alone (KIP-320); else any that takes it for its "
+        "leader",
+    )
+    diverging_fetch = setting(
+        "passed-over",
+        choices=("passed-over", "noted"),
+        meaning="a fetch of a follower whose log diverges from the leader's: it is not noted (KAFKA-13141); or it is",
+    )
     note_fetch = setting(
         "at-once",
         choices=("at-once", "apart", "apart-checked"),
-        meaning="two-steps: when a leader notes how far a follower is for which it has read: at once; or later, for it "
-        "lets go of its lock between; or later, unless its own epoch is another by then",
+        meaning="when a leader notes how far a follower is for which it has read: at once; or later, for it lets go of "
+        "its lock between; or later, unless its own epoch is another by then",
+    )
+    late_notes = setting(
+        1,
+        at_least=1,
+        at_most=4,
+        meaning="note_fetch: fetches that are noted later than they are read for",
+        bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
-    together = (
-        idle("fetch_answer", "note_fetch", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+    together: ClassVar[Together] = (
+        idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+        idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch = apart"),
     )
-
-    @property
-    def notes_apart(self) -> bool:
-        """Whether time passes between a leader's reading for a fetch and its noting it."""
-        return bool(self.fetch == "two-steps" and self.note_fetch != "at-once")
 
     def holds(self) -> dict[str, Any]:
-        if self.fetch == "one-step":
-            return {}
-        answer = record(
-            kind=enum("none", "nothing", "record", "diverging"),
-            epoch=self.any_epoch(),
-            offset=any_end(self),
-            record=self.any_record(),
-            high_watermark=any_end(self),
-            end_epoch=self.any_epoch(-1),
-            end=any_end(self),
-        )
-        found: dict[str, Any] = {"answer": per(any_partition(self), per(broker, per(broker, answer)))}
-        if self.notes_apart:
-            unnoted = record(reads=set_of(broker), orphans=set_of(broker))
-            found["unnoted"] = per(any_partition(self), per(broker, unnoted))
+        found: dict[str, Any] = {}
+        if self.fetch == "two-steps":
+            answer = record(
+                kind=enum("none", "nothing", "record", "diverging"),
+                epoch=self.any_epoch(),
+                offset=any_end(self),
+                record=self.any_record(),
+                high_watermark=any_end(self),
+                end_epoch=self.any_epoch(-1),
+                end=any_end(self),
+            )
+            found["answer"] = per(any_partition(self), per(broker, per(broker, answer)))
+        if self.note_fetch != "at-once":
+            read = record(stage=enum("none", "read", "orphan"), epoch=self.any_epoch(), offset=any_end(self))
+            found["unnoted"] = per(any_partition(self), per(broker, per(broker, read)))
+            found["late_notes"] = number(0, self.late_notes)
         return found
+
+    nothing_read: ClassVar[dict[str, Any]] = {"stage": "none", "epoch": 0, "offset": 0}
 
     def no_answer(self) -> dict[str, Any]:
         nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
@@ -92,17 +109,15 @@ class ReplicaFetcher(Partition):
 
     def drop_answers(self, s: Any, p: int, b: Any) -> None:
         """What was under way to a follower, or from a leader, that stops."""
-        if self.fetch == "two-steps":
-            for other in self.brokers:
-                if other != b:
-                    s.answer[p][b][other] = self.no_answer()
-                    s.answer[p][other][b] = self.no_answer()
-                    if self.notes_apart:
-                        unnoted = s.unnoted[p][other]
-                        unnoted.reads = unnoted.reads - {b}
-                        unnoted.orphans = unnoted.orphans - {b}
-            if self.notes_apart:
-                s.unnoted[p][b] = {"reads": set(), "orphans": set()}
+        for other in self.brokers:
+            if other == b:
+                continue
+            if self.fetch == "two-steps":
+                s.answer[p][b][other] = self.no_answer()
+                s.answer[p][other][b] = self.no_answer()
+            if self.note_fetch != "at-once":
+                s.unnoted[p][b][other] = self.nothing_read
+                s.unnoted[p][other][b] = self.nothing_read
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
         """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
@@ -116,15 +131,17 @@ class ReplicaFetcher(Partition):
 
     def orphan_reads(self, s: Any, p: int, b: Any) -> None:
         """makeFollower drops what a leader knows of followers; who still has hold of that notes it in vain."""
-        if self.notes_apart:
-            s.unnoted[p][b].orphans = s.unnoted[p][b].reads
+        if self.note_fetch != "at-once":
+            for follower in self.brokers:
+                read = s.unnoted[p][b][follower]
+                read.stage = when(read.stage == "read", "orphan", read.stage)
 
     # --- the leader reads -------------------------------------------------------------------------------------------
 
     def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether a fetch gets an answer: follower and leader agree on who leads in which epoch (KIP-320)."""
-        same = s.replica[p][leader].epoch == s.replica[p][follower].epoch
-        return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
+        found = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
+        return found & (s.replica[p][leader].epoch == s.replica[p][follower].epoch) if self.fetch_fencing else found
 
     def read_for(self, s: Any, p: int, follower: Any, leader: Any) -> dict[str, Any]:
         """fetchRecords: what a leader reads for a follower, and what it says where their logs diverge.
@@ -192,54 +209,63 @@ class ReplicaFetcher(Partition):
         s.require(self.may_fetch(s, p, follower, leader), self.is_in_range(s, p, follower, leader))
         read = self.read_for(s, p, follower, leader)
         diverges = read["kind"] == "diverging"
-        if self.notes_apart:
-            s.require(s.answer[p][follower][leader].kind == "none")
-            s.require(
-                diverges | self.is_news(s, p, follower, leader, read, self.would_note(s, p, leader, follower, read))
-            )
-            s.answer[p][follower][leader] = read
-            unnoted = s.unnoted[p][leader]
-            unnoted.reads = when(diverges, unnoted.reads, unnoted.reads | {follower})
-            return
-        x = self.noted(s, p, leader, follower, read["offset"], ~diverges)
+        notes = True if self.diverging_fetch == "noted" else ~diverges
+        x = self.noted(s, p, leader, follower, read["offset"], notes)
         s.require(diverges | self.is_news(s, p, follower, leader, read, x))
         if self.fetch == "two-steps":
             s.require(s.answer[p][follower][leader].kind == "none")
             s.answer[p][follower][leader] = read
         else:
             self.take_answer(s, p, follower, read)
-        self.store(s, p, leader, x, ~diverges)
+        self.store(s, p, leader, x, notes)
 
-    def would_note(self, s: Any, p: int, leader: Any, follower: Any, read: dict[str, Any]) -> Leading:
-        """What noting a fetch at once would leave, but that nothing is asked for."""
-        x = self.leading(s, p, leader)
-        new = self.after_fetch(s, x.followers, follower, read["offset"], x.log.length)
-        return x._replace(followers=new)
+    # --- a fetch that is noted later than it is read for ------------------------------------------------------------
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
+    def read_records(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """fetchRecords: the leader reads for a fetch, lets go of its lock, and has not noted the fetch yet.
+
+        What the follower is told is that of any other fetch, and left out here.
+        """
+        if follower == leader or self.note_fetch == "at-once":
+            return
+        unnoted = s.unnoted[p][leader][follower]
+        s.require(s.late_notes < self.late_notes, self.may_fetch(s, p, follower, leader))
+        s.require(self.is_in_range(s, p, follower, leader))
+        s.require(self.read_for(s, p, follower, leader)["kind"] != "diverging", unnoted.stage == "none")
+        s.late_notes += 1
+        unnoted.stage = "read"
+        unnoted.epoch = s.replica[p][leader].epoch
+        unnoted.offset = s.log[p][follower].length
+
+    def told_read_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        offset = new.unnoted[p][leader][follower].offset
+        asks = f"{follower} asks {self.who_leads(old, p, leader)} for offset {offset}"
+        return f"{asks}: {leader} reads for it, and notes nothing yet"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def update_follower_fetch_state(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """updateFollowerFetchState: the leader notes the fetch for which it has read, and sends the answer."""
-        if follower == leader or not self.notes_apart:
+        """updateFollowerFetchState: the leader notes the fetch for which it has read."""
+        if follower == leader or self.note_fetch == "at-once":
             return
-        unnoted, read = s.unnoted[p][leader], s.answer[p][follower][leader]
-        s.require(self.is_up(s, leader), unnoted.reads.has(follower))
+        read = s.unnoted[p][leader][follower]
+        s.require(self.is_up(s, leader), read.stage != "none")
         where: Any = self.leads(s, p, leader)
         if self.note_fetch == "apart-checked":
             where = where & (s.replica[p][leader].epoch == read.epoch)
-        x = self.noted(s, p, leader, follower, read.offset, where, unnoted.orphans.has(follower))
-        unnoted.reads = unnoted.reads - {follower}
-        unnoted.orphans = unnoted.orphans - {follower}
+        x = self.noted(s, p, leader, follower, read.offset, where, read.stage == "orphan")
+        s.unnoted[p][leader][follower] = self.nothing_read
         self.store(s, p, leader, x, where)
 
     def told_update_follower_fetch_state(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        read, now = old.answer[p][follower][leader], old.replica[p][leader].epoch
+        read, now = old.unnoted[p][leader][follower], old.replica[p][leader].epoch
         late = f", though it leads in epoch {now} by now" if now != read.epoch else ""
         before, after = old.replica[p][leader].pending, new.replica[p][leader].pending
         wants = f", and asks the controller for ISR {after}" if after != before else ""
         known = new.known_end[p][leader][follower]
-        did = f"notes log end {known} of {follower}, which it read for in epoch {read.epoch}{late}"
+        did = f"notes log end {known} of {follower}, for which it read in epoch {read.epoch}{late}"
         if old.known_end[p][leader][follower] == known:
-            did = f"has read for {follower} in epoch {read.epoch}{late}, and notes nothing new"
+            did = f"has read for {follower} at offset {read.offset} in epoch {read.epoch}{late}, and notes nothing new"
         return f"{leader} {did}{wants}{self.commit_in_words(old, new, p, leader)}"
 
     def told_fetch_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
@@ -286,8 +312,6 @@ class ReplicaFetcher(Partition):
             return
         answer = s.answer[p][follower][leader]
         s.require(answer.kind != "none", self.is_up(s, follower))
-        if self.notes_apart:
-            s.require(~s.unnoted[p][leader].reads.has(follower))
         follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer == "checked":
             follows = follows & (answer.epoch == s.replica[p][follower].epoch)
