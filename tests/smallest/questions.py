@@ -36,6 +36,7 @@ QUESTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "majority": ("majority", {**TINY, **READERS, "crashes": 1}),
     "majority, late messages": ("majority", {**TINY, "lossy_crashes": 1, "late_messages": 1}),
     "majority, longest log": ("majority", {**TINY, "crashes": 1, "vote": "longest-log"}),
+    "majority, votes at once": ("majority", {**TINY, "replicas": 3, "votes": "at-once"}),
     "v1": ("v1", {**TINY, **READERS, "acks_one": True, "crashes": 1}),
     "v1, moving": ("v1", {**MOVING, "expiries": 1}),
     "v2": ("v2", {**TINY, **READERS, "acks_one": True, "crashes": 1, "truncation": "kip-101"}),

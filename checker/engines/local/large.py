@@ -11,10 +11,8 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -24,21 +22,19 @@ from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
 from isrcheck.checker.engines.local.orbits import OrbitLevels
 from isrcheck.checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
+from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits, room
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Storing
-from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
+from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
 from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.results import LimitTooSmall
 from isrcheck.model.language.system import TransitionSystem
 
-BATCH_BITS: Final = 8
-"""Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
 BATCHES_EACH: Final = 16
 """A worker more has to have so many batches to do in a level."""
 SLICE: Final = 0.05
 """Seconds of work between two looks at the clock, at the limits and at signals."""
-LARGEST_BATCH_ROWS: Final = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -66,40 +62,6 @@ class _StoredLevel(Level):
         return cls(data["distinct"], seen, data["rejected"], data["generated"], degrees, data["weight"], ends)
 
 
-def _batch_bits(transitions: int) -> int:
-    """Of which power of two a batch is: fewer states where each may have very many successors."""
-    return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
-
-
-def _room(transitions: int) -> int:
-    return (1 << _batch_bits(transitions)) * transitions + ROOM
-
-
-class _Worker:
-    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        room = _room(kernel.transitions)
-        shapes: tuple[int | tuple[int, int], ...] = (
-            (1 << _batch_bits(kernel.transitions), kernel.words), (room, kernel.words), room, room,
-            (room, kernel.verdicts.words),
-        )  # fmt: skip
-        self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
-        self._kernel = kernel
-        self.begin()
-
-    def begin(self) -> None:
-        """At the beginning of a level nothing is counted."""
-        self.tally = self._kernel.tally()
-        self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
-        self.weight = np.zeros((1, 1), dtype=np.uint64)
-        self.cursor = np.zeros(4, dtype=np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(buffer.nbytes for buffer in self.buffers)
-
-
 def omission_probability(states: int) -> float:
     """Not below the probability that some state was taken for another, if fingerprints are as good as random ones.
 
@@ -116,7 +78,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1, compact: bool = F
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    buffers = 8 * workers * (_room(transitions) * (words + 2 + verdict_words) + (words << _batch_bits(transitions)))
+    buffers = 8 * workers * (room(transitions) * (words + 2 + verdict_words) + (words << batch_bits(transitions)))
     return smallest(words, layout.row_bytes, workers, compact) + buffers + 32 * words * len(system.initial)
 
 
@@ -189,10 +151,10 @@ class Search(Levelwise):
         if orbits is not None:
             levels = OrbitLevels(system, kernel, store, self._ends, orbits)
         super().__init__(system, kernel, limits, levels)
-        self._workers = [_Worker(kernel) for _ in range(workers)]
+        self._workers = [Worker(kernel) for _ in range(workers)]
         store.account(sum(w.nbytes for w in self._workers))
-        self._team = _Team(workers - 1)
-        self._bits = min(_batch_bits(kernel.transitions), store.block)
+        self._team = Team(workers - 1)
+        self._bits = min(batch_bits(kernel.transitions), store.block)
         self._shared = np.zeros(loops.SHARED, dtype=np.int64)
         self._work = 4 << BATCH_BITS
         self.checkpoint: Checkpoint | None = None
@@ -307,7 +269,7 @@ class Search(Levelwise):
         constrained = bool(self.system.constraints)
         store, shared = self.store, self._shared
 
-        def part(worker: _Worker) -> int:
+        def part(worker: Worker) -> int:
             outcome: int = loops.advance(
                 functions, store.words, store.row_bytes, store.compact, constrained, store.partitions, store.blocks,
                 store.block, store.shift, ends, starts, self._bits, shared, worker.cursor, worker.buffers, worker.tally,
@@ -328,7 +290,7 @@ class Search(Levelwise):
     def _pause(self) -> None:
         self._shared[loops.PAUSE] = 1
 
-    def _share(self, ends: Integers) -> tuple[Integers, list[_Worker]]:
+    def _share(self, ends: Integers) -> tuple[Integers, list[Worker]]:
         """How many batches lie before each partition, the first batch being next, and who shall work on them."""
         first, last = ends[0] >> self._bits, ends[1] + (1 << self._bits) - 1 >> self._bits
         batches = np.where(ends[1] > ends[0], last - first, 0)
@@ -387,13 +349,13 @@ class Search(Levelwise):
         self._look_over(ends, orbits.addresses["weights"], lambda worker: worker.weight)
         return sum(int(worker.weight[0, 0]) for worker in self._workers)
 
-    def _look_over(self, ends: Integers, function: int, totals: Callable[[_Worker], Words]) -> None:
+    def _look_over(self, ends: Integers, function: int, totals: Callable[[Worker], Words]) -> None:
         """What a function of the kernel says of all states behind the last whole level, into arrays of the workers."""
         slices = np.stack([self._ends[-1], ends])
         starts, hands = self._share(slices)
         store = self.store
 
-        def part(worker: _Worker) -> None:
+        def part(worker: Worker) -> None:
             loops.survey(
                 function, store.words, store.row_bytes, store.blocks, store.block, slices, starts, self._bits,
                 self._shared, worker.buffers[0], totals(worker),
@@ -409,35 +371,3 @@ class Search(Levelwise):
     def _between_levels(self) -> None:
         if self.checkpoint is not None and self.checkpoint.due:
             self._keep()
-
-
-class _Team:
-    """Threads that work beside the main one."""
-
-    def __init__(self, size: int) -> None:
-        self._pool = ThreadPoolExecutor(size) if size > 0 else None
-
-    def together(self, part: Callable[[_Worker], Any], hands: Sequence[_Worker], stop: Callable[[], None]) -> list[Any]:
-        """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
-        first, *others = hands
-        if self._pool is None or not others:
-            return [part(first)]
-        tasks = [self._pool.submit(part, worker) for worker in others]
-        try:
-            return [part(first), *(task.result() for task in tasks)]
-        except BaseException:
-            stop()
-            for task in tasks:
-                while not task.done():
-                    with suppress(BaseException):
-                        task.exception()
-            raise
-
-    def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Calls a function with each number."""
-        for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
-            pass
-
-    def dismiss(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()

@@ -1,0 +1,82 @@
+"""Who works in a level: threads, each with arrays of its own for a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.compile import ROOM, Kernel
+
+BATCH_BITS: Final = 8
+"""Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
+LARGEST_BATCH_ROWS: Final = 1 << 19
+
+
+def batch_bits(transitions: int) -> int:
+    """Of which power of two a batch is: fewer states where each may have very many successors."""
+    return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
+
+
+def room(transitions: int) -> int:
+    return (1 << batch_bits(transitions)) * transitions + ROOM
+
+
+class Worker:
+    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        rows = room(kernel.transitions)
+        shapes: tuple[int | tuple[int, int], ...] = (
+            (1 << batch_bits(kernel.transitions), kernel.words), (rows, kernel.words), rows, rows,
+            (rows, kernel.verdicts.words),
+        )  # fmt: skip
+        self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
+        self._kernel = kernel
+        self.begin()
+
+    def begin(self) -> None:
+        """At the beginning of a level nothing is counted."""
+        self.tally = self._kernel.tally()
+        self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
+        self.weight = np.zeros((1, 1), dtype=np.uint64)
+        self.cursor = np.zeros(4, dtype=np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(buffer.nbytes for buffer in self.buffers)
+
+
+class Team:
+    """Threads that work beside the main one."""
+
+    def __init__(self, size: int) -> None:
+        self._pool = ThreadPoolExecutor(size) if size > 0 else None
+
+    def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
+        """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
+        first, *others = hands
+        if self._pool is None or not others:
+            return [part(first)]
+        tasks = [self._pool.submit(part, worker) for worker in others]
+        try:
+            return [part(first), *(task.result() for task in tasks)]
+        except BaseException:
+            stop()
+            for task in tasks:
+                while not task.done():
+                    with suppress(BaseException):
+                        task.exception()
+            raise
+
+    def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
+        """Calls a function with each number."""
+        for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
+            pass
+
+    def dismiss(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
