@@ -29,6 +29,8 @@ Outcome = Literal[
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
 """A recorded scenario by name, its settings, and the states that it has."""
+PLACES: Final = 16
+"""Models with their invariants that a process keeps: more than a round of scenarios has, for all ask the same ones."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
     return found.stopped is not None or sum(found.levels) != distinct
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=PLACES)
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str]]:

@@ -46,6 +46,8 @@ QUESTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "v3, late replies": ("v3", {**TINY, "crashes": 1, "truncation": "kip-279", "truncation_reply": "checked"}),
     "alter-isr": ("alter-isr", {**TINY, "retries": 1, "elr": True, "crashes": 1}),
     "alter-isr, moving": ("alter-isr", {**MOVING, "controller_kind": "kraft"}),
+    "kraft": ("kraft", {**TINY, "max_version": 2, "metadata_lag": 1, "fetch": "one-step", "expiries": 1}),
+    "kraft, restarts": ("kraft", {**TINY, "max_version": 1, "metadata_lag": 1, "crashes": 1, "expiries": 0}),
 }
 """Name of a question -> a model and settings of it. A new model has one, with failures on, that ends in a second."""
 UNFIT: Final = {("v1", "leader_isr_is_of_its_replicas")}
