@@ -61,6 +61,7 @@ DESIGNS = {
         },
         wholes=frozenset({frozenset({"alter-isr-as-written", "alter-isr-with-later-fixes"})}),
     ),
+    "kraft": Unused(settings={"late_notes": "one fetch that is noted late is enough for what is seen"}),
     "v1": Unused(
         actions={"broker-startup": "what a restart loses is what truncation to a high watermark loses in V3"},
         settings=NUMBERS,

@@ -34,7 +34,7 @@ def without_forgetting(cls: type[Model], action: str, function: str) -> type[Mod
 )
 def test_what_was_sent_is_forgotten_at_a_crash_or_at_the_start(actions: list[str], lengths: dict[str, int]) -> None:
     """KIP-380: a command sent before a bounce does not count. Either line is enough for that."""
-    scenario = read(COUNTEREXAMPLES / "v3-bounce-and-stale-command-fixed-by-kip-380")
+    scenario = read(COUNTEREXAMPLES / "v3" / "v3-bounce-and-stale-command-fixed-by-kip-380")
     cls = load_model_class("v3").cls
     for action in actions:
         cls = without_forgetting(cls, action, "stop" if action == "crash" else "begin_session")
