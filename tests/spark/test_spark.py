@@ -43,6 +43,7 @@ async-isr          3/1/2   1460
 SCENARIOS = """
 alter-isr-lost-response  kip-101  v1-zombie-shrinks-the-isr-first  v2-acknowledged-by-one-copy  v3-acks-one
 v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-unclean-election
+kraft-shrink-obeyed-before-it-is-granted  kraft-record-of-the-same-version-forgets-an-expansion
 """
 OWNERS = (1, 2, 7)
 DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 1), ("async-isr 2/1/1", 7), ("v3-frozen-isr", 2),

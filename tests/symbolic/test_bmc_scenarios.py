@@ -10,6 +10,8 @@ from isrcheck.checker.scenarios.collection import one
 from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS = (
+    "kraft-pending-expansion-is-not-awaited",
+    "kraft-shrink-obeyed-before-it-is-granted",
     "v3-acks-one",
     "v3-as-written",
     "v3-empty-isr",
