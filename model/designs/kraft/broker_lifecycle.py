@@ -12,7 +12,7 @@ ReplicationControlManager.handleUncleanBrokerShutdown of Kafka 4.2; KIP-631, KIP
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
 from isrcheck.model.designs.kraft.cluster_control import ClusterControl
@@ -43,7 +43,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         meaning="elr: a broker that starts after an unclean stop leaves every ISR and ELR (KAFKA-15586); or stays",
     )
 
-    together = (
+    together: ClassVar[tuple[Any, ...]] = (
         idle(
             "unclean_start",
             unless=lambda m: m.elr and m.lossy_crashes > 0,

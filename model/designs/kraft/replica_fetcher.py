@@ -76,7 +76,7 @@ class ReplicaFetcher(Partition):
         bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
-    together = (
+    together: ClassVar[tuple[Any, ...]] = (
         idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
         idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch = apart"),
     )
@@ -167,8 +167,8 @@ class ReplicaFetcher(Partition):
     def is_in_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
-        Otherwise it answers OFFSET_OUT_OF_RANGE, and the follower asks again. Only a follower that has heeded an answer
-        of another epoch gets there.
+        Otherwise it answers OFFSET_OUT_OF_RANGE. Only a follower that has heeded an answer of another epoch gets there,
+        or one whose leader has forgotten epochs.
         """
         last = self.latest_epoch(s, p, follower)
         return (last < 0) | (self.end_for(s, p, leader, last)[1] >= 0)
@@ -217,6 +217,23 @@ class ReplicaFetcher(Partition):
         else:
             self.take_answer(s, p, follower, read)
         self.store(s, p, leader, x, notes)
+
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def fetch_offset_and_truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower goes back to the leader's log end.
+
+        If that is not below its own, it asks again for what it asked for.
+        """
+        if follower == leader:
+            return
+        length, own = s.log[p][leader].length, s.log[p][follower].length
+        s.require(self.may_fetch(s, p, follower, leader), ~self.is_in_range(s, p, follower, leader), length < own)
+        self.truncate_log(s, p, follower, length)
+        s.replica[p][follower].high_watermark = minimum(s.replica[p][follower].high_watermark, length)
+
+    def told_fetch_offset_and_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        asks = f"{follower} asks {leader}, which knows no epoch as late as that of its last record"
+        return f"{asks}: it {self.taken_in_words(old, new, p, follower)}"
 
     # --- a fetch that is noted later than it is read for ------------------------------------------------------------
 
