@@ -48,6 +48,7 @@ V2_UNUSED = Unused(
 NUMBERS = {"count_load": "numbers, not verdicts"}
 OF_V3 = "shared with v3, whose scenarios are about it"
 DESIGNS = {
+    "kraft": Unused(settings={"late_notes": "one fetch that is noted late shows what several would"}),
     "alter-isr": Unused(
         settings={
             "assigned_at_start": OF_V3,
