@@ -23,6 +23,7 @@ from isrcheck.model.language.tracing import trace
 ROOT = Path(__file__).parents[2]
 V3: type[Model] = load_model_class("v3").cls
 ALTER_ISR: type[Model] = load_model_class("alter-isr").cls
+KRAFT: type[Model] = load_model_class("kraft").cls
 THEMES = (consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence, roles)
 PUBLISHED = {"weak-isr", "strong-isr", "leader-in-isr", "leader-in-isr-or-none", "valid-high-watermark"}
 """Those of the published models, whose replicas know no partitions."""
@@ -46,6 +47,8 @@ DESIGNS_ALONE = {
     "leaders-follow-themselves": "state",
     "leaders-alone-know-followers": "state",
     "who-has-no-role-has-forgotten": "state",
+    "isr-is-active": "metadata",
+    "leader-is-active": "metadata",
 }
 """These name a variable only to tell designs from models that have the others, with another meaning."""
 OF_ALTER_ISR = {"elr": {"elr": True}}
@@ -54,14 +57,14 @@ SMALL = {"log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 
 
 
 def design_of(name: str) -> type[Model]:
-    """`v3`, or the design that has what only it has."""
-    return V3 if name in fitting(V3, None) else ALTER_ISR
+    """The first of the designs that has what an invariant reads."""
+    return next(cls for cls in (V3, ALTER_ISR, KRAFT) if name in fitting(cls, None))
 
 
 def read_by(name: str) -> set[str]:
     """The variables whose parts an invariant's expression has."""
     cls = design_of(name)
-    model = V3(**FEATURES) if cls is V3 else ALTER_ISR(elr=True)
+    model = V3(**FEATURES) if cls is V3 else cls(elr=True)
     (predicate,) = trace(model, {name: DESIGN[name]}).invariants
     nodes = topological([predicate.holds, predicate.failure])
     paths = [node.value.path for node in nodes if isinstance(node.value, Leaf)]
@@ -123,7 +126,9 @@ def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it
 
 
 def violated_by_scenarios() -> set[str]:
-    recorded = [path for d in ("v3", "alter-isr") for path in ROOT.glob(f"counterexamples/**/{d}-*/expected.json")]
+    recorded = [
+        path for d in ("v3", "alter-isr", "kraft") for path in ROOT.glob(f"counterexamples/**/{d}-*/expected.json")
+    ]
     summaries = [json.loads(path.read_text()) for path in recorded]
     return {name for s in summaries for name, f in s["invariants"].items() if f["verdict"] == "violated"}
 

@@ -170,7 +170,7 @@ class MetadataLog(UnifiedLog):
         s.require(when(where, ~log.is_full, True))
         if started is not None:
             s.broker_epoch[started] += 1
-            up, applied[started] = up | {started}, log.length
+            up, applied[started] = s.up | {started}, log.length
         for p, new in changed.items():
             for name, value in new.items():
                 setattr(s.state[p], name, when(where, value, getattr(s.state[p], name)))

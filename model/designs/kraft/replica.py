@@ -89,10 +89,12 @@ class Replica(MetadataLog):
         known = {f: when(forgets, UNKNOWN, x) for f, x in old.broker_epochs.items()}
         return Followers(ends, known, isr)
 
-    def after_fetch(self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any) -> Followers:
-        """updateFetchStateOrThrow: a follower has fetched at an offset, in the broker epoch that it has."""
+    def after_fetch(
+        self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any, life: Any = None
+    ) -> Followers:
+        """updateFetchStateOrThrow: a follower has fetched at an offset, in a broker epoch, or in that which it has."""
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
-        epoch = s.broker_epoch[follower] if self.restarts else 0
+        epoch = 0 if not self.restarts else s.broker_epoch[follower] if life is None else life
         return Followers({**old.ends, follower: offset}, {**old.broker_epochs, follower: epoch}, caught_up)
 
     def chosen_followers(self, where: Any, yes: Followers, no: Followers) -> Followers:

@@ -77,8 +77,20 @@ class ReplicaFetcher(Partition):
         bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
+    former_life = setting(
+        "refused",
+        choices=("refused", "noted"),
+        meaning="note_fetch: a fetch of a follower that has started anew since: it is refused once metadata says so, "
+        "and counts for the life it is of; or it counts for the present one (KAFKA-15221)",
+    )
+
     together: ClassVar[Together] = (
         idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+        idle(
+            "former_life",
+            unless=lambda m: m.note_fetch != "at-once" and m.restarts > 0,
+            words="it needs note_fetch = apart and a crash or shutdown",
+        ),
         idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch = apart"),
     )
 
@@ -96,19 +108,23 @@ class ReplicaFetcher(Partition):
             )
             found["answer"] = per(any_partition(self), per(broker, per(broker, answer)))
         if self.note_fetch != "at-once":
-            read = record(stage=enum("none", "read", "orphan"), epoch=self.any_epoch(), offset=any_end(self))
-            found["unnoted"] = per(any_partition(self), per(broker, per(broker, read)))
+            fields = {"stage": enum("none", "read", "orphan"), "epoch": self.any_epoch(), "offset": any_end(self)}
+            if self.restarts:
+                fields["broker_epoch"] = number(0, self.restarts)
+            found["unnoted"] = per(any_partition(self), per(broker, per(broker, record(**fields))))
             found["late_notes"] = number(0, self.late_notes)
         return found
 
-    nothing_read: ClassVar[dict[str, Any]] = {"stage": "none", "epoch": 0, "offset": 0}
+    @property
+    def nothing_read(self) -> dict[str, Any]:
+        return {"stage": "none", "epoch": 0, "offset": 0, **({"broker_epoch": 0} if self.restarts else {})}
 
     def no_answer(self) -> dict[str, Any]:
         nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: Any, p: int, b: Any) -> None:
-        """What was under way to a follower, or from a leader, that stops."""
+        """What was under way to a follower, or from a leader, that stops; what a leader has read for it stays."""
         for other in self.brokers:
             if other == b:
                 continue
@@ -117,7 +133,6 @@ class ReplicaFetcher(Partition):
                 s.answer[p][other][b] = self.no_answer()
             if self.note_fetch != "at-once":
                 s.unnoted[p][b][other] = self.nothing_read
-                s.unnoted[p][other][b] = self.nothing_read
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
         """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
@@ -168,14 +183,22 @@ class ReplicaFetcher(Partition):
     def is_in_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
-        Otherwise it answers OFFSET_OUT_OF_RANGE, and the follower asks again. Only a follower that has heeded an answer
-        of another epoch gets there.
+        Otherwise it answers OFFSET_OUT_OF_RANGE. Only a follower that has heeded an answer of another epoch gets there,
+        or one whose leader has forgotten epochs.
         """
         last = self.latest_epoch(s, p, follower)
         return (last < 0) | (self.end_for(s, p, leader, last)[1] >= 0)
 
     def noted(
-        self, s: Any, p: int, leader: Any, follower: Any, offset: Any, where: Any = True, orphan: Any = False
+        self,
+        s: Any,
+        p: int,
+        leader: Any,
+        follower: Any,
+        offset: Any,
+        where: Any = True,
+        orphan: Any = False,
+        life: Any = None,
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
 
@@ -184,7 +207,7 @@ class ReplicaFetcher(Partition):
         x = self.leading(s, p, leader)
         known = when(orphan, False, where)
         moved = known & (x.followers.ends[follower] != offset)
-        new = self.after_fetch(s, x.followers, follower, offset, x.log.length)
+        new = self.after_fetch(s, x.followers, follower, offset, x.log.length, life)
         x = x._replace(followers=self.chosen_followers(known, new, x.followers))
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
@@ -219,6 +242,23 @@ class ReplicaFetcher(Partition):
             self.take_answer(s, p, follower, read)
         self.store(s, p, leader, x, notes)
 
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    def fetch_offset_and_truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+        """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower goes back to the leader's log end.
+
+        If that is not below its own, it asks again for what it asked for.
+        """
+        if follower == leader:
+            return
+        length, own = s.log[p][leader].length, s.log[p][follower].length
+        s.require(self.may_fetch(s, p, follower, leader), ~self.is_in_range(s, p, follower, leader), length < own)
+        self.truncate_log(s, p, follower, length)
+        s.replica[p][follower].high_watermark = minimum(s.replica[p][follower].high_watermark, length)
+
+    def told_fetch_offset_and_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+        asks = f"{follower} asks {leader}, which knows no epoch as late as that of its last record"
+        return f"{asks}: it {self.taken_in_words(old, new, p, follower)}"
+
     # --- a fetch that is noted later than it is read for ------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
@@ -237,6 +277,8 @@ class ReplicaFetcher(Partition):
         unnoted.stage = "read"
         unnoted.epoch = s.replica[p][leader].epoch
         unnoted.offset = s.log[p][follower].length
+        if self.restarts:
+            unnoted.broker_epoch = s.broker_epoch[follower]
 
     def told_read_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         offset = new.unnoted[p][leader][follower].offset
@@ -253,13 +295,19 @@ class ReplicaFetcher(Partition):
         where: Any = self.leads(s, p, leader)
         if self.note_fetch == "apart-checked":
             where = where & (s.replica[p][leader].epoch == read.epoch)
-        x = self.noted(s, p, leader, follower, read.offset, where, read.stage == "orphan")
+        life: Any = None
+        if self.restarts and self.former_life == "refused":
+            image, life = self.image_of(s, leader), read.broker_epoch
+            where = where & ~(image.live.has(follower) & (image.broker_epoch[follower] > life))
+        x = self.noted(s, p, leader, follower, read.offset, where, read.stage == "orphan", life)
         s.unnoted[p][leader][follower] = self.nothing_read
         self.store(s, p, leader, x, where)
 
     def told_update_follower_fetch_state(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         read, now = old.unnoted[p][leader][follower], old.replica[p][leader].epoch
         late = f", though it leads in epoch {now} by now" if now != read.epoch else ""
+        if self.restarts and read.broker_epoch != old.broker_epoch[follower]:
+            late += f", before {follower} started anew"
         before, after = old.replica[p][leader].pending, new.replica[p][leader].pending
         wants = f", and asks the controller for ISR {after}" if after != before else ""
         known = new.known_end[p][leader][follower]

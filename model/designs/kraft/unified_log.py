@@ -2,17 +2,18 @@
 
 Offsets count from 0, a log end offset is an exclusive end. Records carry the leader epoch in which they were appended.
 
-Left out: batches of several records, segments, retention, the high watermark (it is the partition's here).
+Left out: batches of several records, segments, retention, the high watermark (it is the partition's here). A move to
+another directory is one step.
 
 Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.2.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isrcheck.model.designs import epoch_cache
-from isrcheck.model.language import Part, broker, goal, number, per, record, sequence, setting, some, when
+from isrcheck.model.language import Part, action, broker, goal, idle, number, per, record, sequence, setting, some, when
 
 
 def any_partition(m: Any) -> Any:
@@ -51,6 +52,24 @@ class UnifiedLog(Part):
         bound=lambda m, s: some(s.state[p].epoch == m.max_leader_epoch for p in m.all_partitions),
     )
 
+    log_moves = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="logs that are moved to another directory of their broker",
+        bound=lambda m, s: s.log_moves == m.log_moves if m.log_moves else False,
+    )
+    moved_log = setting(
+        "forgets-epochs",
+        choices=("forgets-epochs", "keeps-epochs"),
+        meaning="log_moves: a copy knows the leader epochs of its records alone (KAFKA-15608, KAFKA-20961); or all "
+        "that were known",
+    )
+
+    together: ClassVar[tuple[Any, ...]] = (
+        idle("moved_log", unless=lambda m: m.log_moves > 0, words="it needs log_moves of 1 or more"),
+    )
+
     partitions = 1
     has_epoch_cache = True
 
@@ -60,6 +79,8 @@ class UnifiedLog(Part):
             "epoch_cache": epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size),
         }
         found: dict[str, Any] = {n: per(any_partition(self), per(broker, domain)) for n, domain in each.items()}
+        if self.log_moves:
+            found["log_moves"] = number(0, self.log_moves)
         return {**found, "next_record_id": number(0, self.max_records)}
 
     @property
@@ -103,6 +124,30 @@ class UnifiedLog(Part):
     def epochs_below(self, cache: Any, length: Any) -> Any:
         """The epoch cache of a log that keeps so many records."""
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
+
+    @action(p=any_partition, b=broker, actor="operator", perturbation=True)
+    def replace_current_with_future_replica(self, s: Any, p: int, b: Any) -> None:
+        """replaceCurrentWithFutureReplica: a copy of a log in another directory, with all its records, takes its place.
+
+        The epoch cache of the copy was filled by the records that were copied; an epoch that has none is not in it.
+        """
+        if not self.log_moves:
+            return
+        s.require(s.log_moves < self.log_moves)
+        s.log_moves += 1
+        if self.moved_log == "forgets-epochs":
+            log = s.log[p][b]
+            found = s.epoch_cache[p][b].truncated(0)
+            for offset in range(self.log_size):
+                epoch = log.at(offset).epoch
+                begins = (log.at(offset - 1).epoch != epoch) if offset else True
+                found = when((log.length > offset) & begins, found.appended({"epoch": epoch, "start": offset}), found)
+            s.epoch_cache[p][b] = found
+
+    def told_replace_current_with_future_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+        before, after = (" and ".join(f"{x.epoch}" for x in y.epoch_cache[p][b]) for y in (old, new))
+        forgot = f", and knows of epochs {after or 'none'} where it knew of {before}" if after != before else ""
+        return f"{b} has moved its log to another directory{forgot}"
 
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
