@@ -16,12 +16,12 @@ import pytest
 import isrcheck
 import isrcheck.model.language
 from tests.cli.running import counter
+from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("model", "invariants", "checker", "counterexamples")
+SHIPPED = ("model", "invariants", "checker", "counterexamples")
 OWN = """\
 from isrcheck import Model, action, broker, number, setting
-from tests.scenarios.shipped import FOLDERS
 
 
 class Mine(Model):
@@ -69,7 +69,7 @@ class Installed:
 
     def __init__(self, folder: Path) -> None:
         sources, wheels = folder / "sources", folder / "wheels"
-        for name in FOLDERS:
+        for name in SHIPPED:
             shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, sources)
@@ -148,7 +148,7 @@ def test_what_is_installed_is_every_folder_of_python() -> None:
     import tomllib
 
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    found = {path.parent.relative_to(ROOT) for name in FOLDERS for path in (ROOT / name).rglob("__init__.py")}
+    found = {path.parent.relative_to(ROOT) for name in SHIPPED for path in (ROOT / name).rglob("__init__.py")}
     names = {"isrcheck." + ".".join(folder.parts) for folder in found - {Path("checker/public")}}
     assert set(asked) == {"isrcheck", "isrcheck.counterexamples", *names}
 

@@ -10,8 +10,8 @@ from isrcheck.checker.scenarios.scenario import Scenario, read
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/kraft_catalogue.md").read_text()
-FOLDERS = sorted((ROOT / "counterexamples").glob("kraft-*"))
-SCENARIOS: dict[str, Scenario] = {folder.name: read(folder, ROOT / "counterexamples") for folder in FOLDERS}
+FOLDERS = {path.parent.name: path.parent for path in sorted(ROOT.glob("counterexamples/kraft/*/scenario.toml"))}
+SCENARIOS: dict[str, Scenario] = {name: read(folder) for name, folder in FOLDERS.items()}
 ROWS = re.findall(r"^\| `(kraft-[^`]*)`[^|]*\| `(kraft-[^`]*)`[^|]*\| (\S+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.M)
 
 
@@ -23,7 +23,7 @@ def test_every_pair_has_a_row() -> None:
 
 def test_the_rows_say_what_is_recorded() -> None:
     for broken, mended, invariant, length, states in ROWS:
-        recorded = json.loads((ROOT / "counterexamples" / mended / "expected.json").read_text())
+        recorded = json.loads((FOLDERS[mended] / "expected.json").read_text())
         assert SCENARIOS[broken].lengths == {invariant: int(length)}
         assert recorded["distinct"] == int(states.replace(",", ""))
 

@@ -71,7 +71,7 @@ class ClusterControl(ReplicationControl):
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
     def told_fence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
-        return f"the session of {b} ends, and the controller fences it: {self.led_in_words(old, new, 0, leader)}"
+        return f"the session of {b} ends, and the controller fences it: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def fence_stopped_broker(self, s: Any, b: Any, leader: Any) -> None:
@@ -82,7 +82,7 @@ class ClusterControl(ReplicationControl):
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
     def told_fence_stopped_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
-        return f"the session of {b}, which has stopped, ends: {self.led_in_words(old, new, 0, leader)}"
+        return f"the session of {b}, which has stopped, ends: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
@@ -98,7 +98,7 @@ class ClusterControl(ReplicationControl):
         self.commit_change(s, changes, live=active)
 
     def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
-        return f"the controller hears of {b} again and unfences it: {self.led_in_words(old, new, 0, leader)}"
+        return f"the controller hears of {b} again and unfences it: {self.led_in_words(old, new, 0)}"
 
     def elr_of(self, s: Any, p: int) -> Any:
         return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
@@ -116,4 +116,4 @@ class ClusterControl(ReplicationControl):
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
     def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any, leader: Any) -> str:
-        return f"{b} tells the controller that it shuts down: {self.led_in_words(old, new, 0, leader)}"
+        return f"{b} tells the controller that it shuts down: {self.led_in_words(old, new, 0)}"

@@ -330,26 +330,21 @@ class ReplicaFetcher(Partition):
 
     # --- the follower takes the answer ------------------------------------------------------------------------------
 
-    def take_answer(self, s: Any, p: int, follower: Any, answer: Any, where: Any = True) -> None:
+    def take_answer(self, s: Any, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
         """processFetchRequest, where a condition holds: appends the record, or truncates where logs diverge.
 
         Its high watermark becomes the leader's, which may be less than its own; where it truncates it stays as far as
         records reach (KAFKA-14704).
         """
-
-        def of(name: str) -> Any:
-            return answer[name] if isinstance(answer, dict) else getattr(answer, name)
-
         own, replica = s.log[p][follower], s.replica[p][follower]
-        has, diverges = (of("kind") == "record") & where, (of("kind") == "diverging") & where
-        point = self.truncation_point(s, p, follower, of("end_epoch"), of("end"))
+        has, diverges = (answer["kind"] == "record") & where, (answer["kind"] == "diverging") & where
+        point = self.truncation_point(s, p, follower, answer["end_epoch"], answer["end"])
         length = when(diverges, minimum(point, own.length), own.length)
         cut, cache = own.truncated(length), s.epoch_cache[p][follower]
-        written = of("record")
-        noted = self.epoch_noted(cache, written, own.length)
-        s.log[p][follower] = when(has, own.appended(written), cut)
+        noted = self.epoch_noted(cache, answer["record"].epoch, own.length)
+        s.log[p][follower] = when(has, own.appended(answer["record"]), cut)
         s.epoch_cache[p][follower] = when(has, noted, self.epochs_below(cache, length))
-        told = minimum(of("high_watermark"), length + when(has, 1, 0))
+        told = minimum(answer["high_watermark"], length + when(has, 1, 0))
         kept = minimum(replica.high_watermark, length)
         replica.high_watermark = when(where, when(diverges, kept, told), replica.high_watermark)
 
@@ -363,7 +358,7 @@ class ReplicaFetcher(Partition):
         follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer == "checked":
             follows = follows & (answer.epoch == s.replica[p][follower].epoch)
-        self.take_answer(s, p, follower, answer, follows)
+        self.take_answer(s, p, follower, {name: getattr(answer, name) for name in self.no_answer()}, follows)
         s.answer[p][follower][leader] = self.no_answer()
 
     def told_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:

@@ -16,7 +16,7 @@ from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionM
 from isrcheck.model.designs.kraft.partition_change_builder import Change, PartitionChangeBuilder
 from isrcheck.model.designs.kraft.replica import UNKNOWN
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import action, becomes, broker, goal, none, setting, some, when
+from isrcheck.model.language import action, becomes, broker, goal, setting, some, when
 
 
 class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
@@ -108,9 +108,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
 
-    def led_in_words(self, old: Any, new: Any, p: int, leader: Any) -> str:
+    def led_in_words(self, old: Any, new: Any, p: int) -> str:
         """Who leads after a change, and what else becomes of a partition's registration."""
-        leads = "nobody leads" if leader is none else f"{leader} leads"
+        leader = new.state[p].leader
+        leads = "nobody leads" if leader is None else f"{leader} leads"
         return f"{leads}; {self.change_in_words(old, new, p)}"
 
     def change_in_words(self, old: Any, new: Any, p: int) -> str:

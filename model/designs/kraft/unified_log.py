@@ -116,9 +116,8 @@ class UnifiedLog(Part):
         noted = epoch_cache.assigned(cache, epoch, s.log[p][b].length, self.max_leader_epoch)
         s.epoch_cache[p][b] = when(where, noted, cache)
 
-    def epoch_noted(self, cache: Any, written: Any, offset: Any) -> Any:
-        """An epoch cache after a record was appended at an offset."""
-        epoch = written["epoch"] if isinstance(written, dict) else written.epoch
+    def epoch_noted(self, cache: Any, epoch: Any, offset: Any) -> Any:
+        """An epoch cache after a record of an epoch was appended at an offset."""
         return epoch_cache.assigned(cache, epoch, offset, self.max_leader_epoch)
 
     def epochs_below(self, cache: Any, length: Any) -> Any:
