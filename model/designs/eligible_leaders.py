@@ -75,6 +75,9 @@ class EligibleLeaders(AlterationHandling):
             found = when(nobody, last & live if self.last_known_leader_must_live else last, found)
         return when(found.is_empty, self.assigned(s, p, live), found) if self.unclean else found
 
+    def min_isr_of(self, s: Any, state: Any) -> int:
+        return int(self.min_isr)
+
     def may_commit(self, s: Any, p: int, leader: Any) -> Any:
         found = super().may_commit(s, p, leader)
         if not self.high_watermark_min_isr:
