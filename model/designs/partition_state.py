@@ -257,10 +257,6 @@ class PartitionState(DataPlane):
     def begin_session(self, s: Any, b: Any) -> None:
         s.live = s.live | {b}
 
-    def renew_session(self, s: Any, b: Any) -> None:
-        """A broker that has run on registers anew, as one that starts does."""
-        self.begin_session(s, b)
-
     def expire(self, s: Any, b: Any) -> None:
         s.live = s.live - {b}
 
@@ -291,11 +287,11 @@ class PartitionState(DataPlane):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session has a new one."""
+        """A broker that had lost its session registers anew, as one that starts does."""
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
-        self.renew_session(s, b)
+        self.begin_session(s, b)
 
     def told_register_again(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"
