@@ -1,10 +1,10 @@
 """Controlled shutdown: a broker tells the controller that it shuts down, and stops in its own time.
 
-From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops, and as long
-others find it alive: a leader knows no better, and it is the controller still if it was.
+From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops: to a leader
+it is alive, and if it is the controller it stays so.
 
-Left out: commands to a broker that shuts down; a session of such a broker that expires before it stops, or is still
-there after a crash.
+Left out: commands to a broker that shuts down; the session of such a broker that expires before it stops, or that goes
+on for a while after it crashed.
 
 Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
 """
