@@ -156,6 +156,14 @@ class PartitionState(DataPlane):
         """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
         return self.is_assigned(s, p, b)
 
+    def is_moving(self, s: Any, p: int) -> Any:
+        """Whether a reassignment is under way."""
+        return s.assignment[p].phase != "none"
+
+    def known_replicas(self, s: Any, p: int, leader: Any) -> Any:
+        """The replicas that a leader has heard of."""
+        return s.replica[p][leader].replicas
+
     def has_path(self, s: Any, p: int) -> Any:
         """Whether the LeaderAndISR path exists."""
         return True
