@@ -43,6 +43,7 @@ COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
     ("never possible", ("vacuous",), None),
     ("equivalent", ("equivalent",), None),
     ("nothing new", ("nothing new",), None),
+    ("unread", ("unread",), None),
     ("forbids", ("forbids",), None),
     ("survives", ("survived", "not finished"), None),
 )
@@ -145,7 +146,7 @@ def survivors(found: Mutation) -> Iterator[str]:
     yield "\n| outcome | by | action | line | change |"
     yield "|---|---|---|---|---|"
     for verdict in found.verdicts:
-        if verdict.outcome in ("survived", "not finished", "nothing new", "forbids"):
+        if verdict.outcome in ("survived", "not finished", "nothing new", "unread", "forbids"):
             yield row(verdict)
     yield ""
 
