@@ -73,7 +73,7 @@ def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("log", "replica", "state")
+@needs("log", "replica", "state")  # it reads no state: that tells the designs with an ISR from other models
 def epoch_has_its_own_records(m: Any, s: Any) -> Any:
     """From the offset at which a leader takes its epoch to begin on, its log has records of that epoch alone."""
     if not m.needs_epoch_start:

@@ -68,7 +68,7 @@ def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("replica", "seen_live")  # that tells designs whose controller tells a replica its epoch from v1 and v2
 def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
     """Who leads or follows knows a leader epoch in which it does."""
     return for_all(
