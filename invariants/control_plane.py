@@ -1,4 +1,7 @@
-"""What ZooKeeper and the controller say, and what brokers believe."""
+"""What the controller says, or ZooKeeper, and what brokers believe.
+
+The *version* of a partition's state is its zkVersion, and in KRaft its partition epoch.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def isr_is_active(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
-    """No broker knows a zkVersion that ZooKeeper does not have yet."""
+    """No broker knows a version of a partition that there is not yet."""
     return for_all(
         lambda p, b: s.replica[p][b].version <= s.state[p].version,
         p=m.all_partitions,
@@ -73,7 +76,7 @@ def no_version_from_the_future(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def same_version_same_isr(m: Any, s: Any) -> Any:
-    """A legitimate leader that knows ZooKeeper's version knows ZooKeeper's ISR."""
+    """A legitimate leader that knows the present version knows the present ISR."""
     return for_all(
         lambda p, leader: s.replica[p][leader].isr == s.state[p].isr,
         where=lambda p, leader: m.is_legitimate(s, p, leader) & (s.replica[p][leader].version == s.state[p].version),
@@ -117,7 +120,7 @@ def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
             "invariant leader-isr-is-of-its-replicas is about partitions that move; set reassignments to 1 or more"
         )
     return for_all(
-        lambda p, leader: s.replica[p][leader].isr <= s.replica[p][leader].replicas,
+        lambda p, leader: s.replica[p][leader].isr <= m.known_replicas(s, p, leader),
         where=lambda p, leader: m.is_legitimate(s, p, leader),
         p=m.all_partitions,
         leader=m.brokers,

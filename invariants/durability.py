@@ -106,12 +106,17 @@ def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
     )
 
 
+def _least_min_isr(m: Any) -> int:
+    """What min.insync.replicas is, or the least that it is at any time."""
+    return int(getattr(m, "least_min_isr", m.min_isr))
+
+
 @invariant
 @needs("log", "committed")
 def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
     """Every committed record is in min.insync.replicas logs or more: a smaller ISR advances no high watermark."""
     return for_all(
-        lambda p, offset: count(_holds_committed(s, p, b, offset) for b in m.brokers) >= m.min_isr,
+        lambda p, offset: count(_holds_committed(s, p, b, offset) for b in m.brokers) >= _least_min_isr(m),
         where=lambda p, offset: s.committed[p].records.length > offset,
         p=m.all_partitions,
         offset=range(m.log_size),
@@ -151,7 +156,9 @@ def acknowledged_is_not_lost_everywhere(m: Any, s: Any) -> Any:
 def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
     """Every record that a producer with acks=all was told is safe is in min.insync.replicas logs or more."""
     return for_all(
-        lambda i: count(some(_holds_id(m, s, p, b, i) for p in m.all_partitions) for b in m.brokers) >= m.min_isr,
+        lambda i: (
+            count(some(_holds_id(m, s, p, b, i) for p in m.all_partitions) for b in m.brokers) >= _least_min_isr(m)
+        ),
         where=lambda i: s.acknowledged[i],
         i=range(m.max_records),
     )

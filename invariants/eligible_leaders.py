@@ -18,7 +18,10 @@ def valid_isr_and_elr(m: Any, s: Any) -> Any:
     """No replica is in ISR and ELR at once, and there is an ELR only while the ISR is smaller than min_isr."""
     _require_elr(m, "valid-isr-and-elr")
     return for_all(
-        lambda p: (s.elr[p] & s.state[p].isr).is_empty & (s.elr[p].is_empty | (s.state[p].isr.size < m.min_isr)),
+        lambda p: (
+            (s.elr[p] & s.state[p].isr).is_empty
+            & (s.elr[p].is_empty | (s.state[p].isr.size < m.min_isr_of(s, s.state[p])))
+        ),
         p=m.all_partitions,
     )
 

@@ -18,7 +18,7 @@ def single_committed_leader_per_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
-    """In ZooKeeper's leader epoch nobody leads but ZooKeeper's leader."""
+    """In the present leader epoch nobody leads but the leader on record."""
     return for_all(
         lambda p, b: s.state[p].leader == b,
         where=lambda p, b: m.leads(s, p, b) & m.serves_the_topic(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
@@ -30,7 +30,7 @@ def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def one_leader_per_epoch(m: Any, s: Any) -> Any:
-    """In no leader epoch up to ZooKeeper's do two brokers lead at the same time."""
+    """In no leader epoch up to the present one do two brokers lead at the same time."""
     return for_all(
         lambda p, a, b: s.replica[p][a].epoch != s.replica[p][b].epoch,
         where=lambda p, a, b: (
@@ -45,7 +45,7 @@ def one_leader_per_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def no_epoch_from_the_future(m: Any, s: Any) -> Any:
-    """No broker knows a leader epoch that ZooKeeper does not have yet."""
+    """No broker knows a leader epoch that there is not yet."""
     return for_all(
         lambda p, b: s.replica[p][b].epoch <= s.state[p].epoch,
         p=m.all_partitions,
@@ -94,7 +94,7 @@ def epoch_has_its_own_records(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
-    """Along each log leader epochs never fall, and none is later than ZooKeeper's."""
+    """Along each log leader epochs never fall, and none is later than the present one."""
 
     def fits(p: int, b: Any, offset: int) -> Any:
         log = s.log[p][b]
@@ -163,7 +163,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state")
 def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
-    """What a broker committed that leads no more by ZooKeeper's word is in the log of every member of the ISR."""
+    """What a broker committed that does not lead any more, on record, is in the log of every member of the ISR."""
 
     def held(p: int, deposed: Any, member: Any, offset: int) -> Any:
         log, own = s.log[p][member], s.log[p][deposed]

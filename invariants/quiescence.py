@@ -18,14 +18,14 @@ def quiescent(m: Any, s: Any) -> Any:
 
 
 def _live_leader(m: Any, s: Any, p: int, b: Any) -> Any:
-    """Whether ZooKeeper names a broker as leader that is up and has a session."""
+    """Whether the leader on record is up and has a session."""
     return (s.state[p].leader == b) & s.live.has(b) & m.is_up(s, b)
 
 
 @invariant
 @needs("replica", "state", "live")
 def leader_version_is_current(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, the live leader that ZooKeeper names leads at ZooKeeper's version."""
+    """Where nothing more happens by itself, the live leader on record leads at the present version."""
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: m.is_legitimate(s, p, b) & (s.replica[p][b].version == s.state[p].version),
@@ -38,7 +38,7 @@ def leader_version_is_current(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state", "live")
 def nothing_awaits_acknowledgement(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, the live leader that ZooKeeper names has committed its whole log."""
+    """Where nothing more happens by itself, the live leader on record has committed its whole log."""
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: s.replica[p][b].high_watermark == s.log[p][b].length,
@@ -104,7 +104,7 @@ def reassignments_complete(m: Any, s: Any) -> Any:
         )
     rest = quiescent(m, s)
     return for_all(
-        lambda p: s.assignment[p].phase == "none",
+        lambda p: ~m.is_moving(s, p),
         where=lambda p: rest & some(_live_leader(m, s, p, b) for b in m.brokers),
         p=m.all_partitions,
     )

@@ -1,10 +1,14 @@
 """KIP-497: the controller alone writes the ISR, and a leader asks it by AlterIsr.
 
 On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs.
-What a reader of the KIP looks for is in the files that the design is built from: what a leader does, in `alterations`;
-what the controller does, in `alteration_handling`; who may join the ISR (KIP-841, KIP-903), in `eligibility`; eligible
-leader replicas (KIP-966), in `eligible_leaders`. Here is which settings of the data plane and of the control plane have
-one value, and a goal for each answer of the controller.
+What a reader of the KIP looks for is in the files that the design is built from: requests and responses in
+`alterations`; what a leader does, in `pending_isr`; what the controller does, in `alteration_handling`. When a replica
+joins the ISR is in `partition_state` (how far it must be) and in the latter two (whether it may). Here is which
+settings of the data plane and of the control plane have one value, and a goal for each answer of the controller.
+
+The controller is the one that was built upon ZooKeeper; `kraft` is the design without. It answers a leader by response
+alone; what it decides itself takes a new leader epoch. The text of KIP-497 is another way (`answer`): the controller
+says at once that it has the request, writes later, and the leader hears of the outcome by LeaderAndIsr.
 
 A *version* is the partition epoch of later KIPs: the zkVersion of the KIP's text.
 
@@ -18,11 +22,11 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import design_profiles, going_together
-from isrcheck.model.designs.eligible_leaders import EligibleLeaders
+from isrcheck.model.designs.alteration_handling import AlterationHandling
 from isrcheck.model.language import goal, some
 
 
-class AlterIsr(EligibleLeaders):
+class AlterIsr(AlterationHandling):
     """Leaders that have the ISR altered by the controller, which alone writes it."""
 
     invariants = (
@@ -33,7 +37,7 @@ class AlterIsr(EligibleLeaders):
     )
     profiles = design_profiles.ALTER_ISR
 
-    startup = EligibleLeaders.startup.with_default("controller")
+    startup = AlterationHandling.startup.with_default("controller")
 
     # What `v3` lets vary, as it was when KIP-497 was built.
     truncation = "on-fetch"
@@ -50,6 +54,7 @@ class AlterIsr(EligibleLeaders):
     controller_write = "atomic"
     init_flag = False
     init_isr = "live"
+    no_leader_isr = "keep"
     cancellations = False
     target_isr_check = True
     target_leader_check = True
@@ -65,11 +70,6 @@ class AlterIsr(EligibleLeaders):
     past_high_watermark = "empty"
 
     together = going_together.ALTER_ISR
-
-    @property
-    def no_leader_isr(self) -> str:
-        """With eligible leader replicas the ISR may become empty; otherwise its last members stay (KAFKA-708)."""
-        return "empty" if self.elr else "keep"
 
     # What happens only where one of the above has another value.
     announce_target: Any = None
@@ -115,7 +115,19 @@ class AlterIsr(EligibleLeaders):
         """A controller answers INELIGIBLE_REPLICA."""
         return self.is_answered(s, "ineligible-replica")
 
-    @goal
+    @property
+    def repeats_a_version(self) -> bool:
+        """Whether a request may be of an earlier version in the leader epoch that there is.
+
+        What the controller decides itself takes a new leader epoch; so it must be a second request at one version, or
+        about a topic of the same name that is gone.
+        """
+        late = bool(self.late_requests and not self.requests_in_order)
+        again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)
+        gone = bool(self.topic_changes and not self.topic_id)
+        return late or again or gone or self.requests_in_flight > 1 or self.answer == "before-write"
+
+    @goal(where=lambda m: m.repeats_a_version)
     def invalid_isr_version_is_answered(self, s: Any) -> Any:
         """A controller answers INVALID_ISR_VERSION, later called INVALID_UPDATE_VERSION."""
         return self.is_answered(s, "invalid-isr-version")
@@ -124,11 +136,6 @@ class AlterIsr(EligibleLeaders):
     def invalid_request_is_answered(self, s: Any) -> Any:
         """A controller answers INVALID_REQUEST."""
         return self.is_answered(s, "invalid-request")
-
-    @goal(where=lambda m: m.reassignments and m.controller_kind == "kraft")
-    def new_leader_elected_is_answered(self, s: Any) -> Any:
-        """A controller answers NEW_LEADER_ELECTED."""
-        return self.is_answered(s, "new-leader-elected")
 
     @goal
     def not_controller_is_answered(self, s: Any) -> Any:

@@ -5,8 +5,8 @@ controller that has not noticed answers from its *view*: what it knew when anoth
 
 Left out: a broker that is no controller at all, and answers NOT_CONTROLLER.
 
-Sources: KIP-497 with its comments, KIP-380, KAFKA-14144, KAFKA-14154; the order of checks is that of Kafka's two
-controllers after KAFKA-14154.
+Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154; the order of checks is that of
+Kafka's controller upon ZooKeeper after KAFKA-14154.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 from isrcheck.model.designs import sentences
 from isrcheck.model.designs.alterations import ERRORS, any_arriving_request, one_of
 from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.isr_commands import IsrCommands
 from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.pending_isr import PendingIsr
 from isrcheck.model.language import (
     action,
     asked,
@@ -26,7 +26,6 @@ from isrcheck.model.language import (
     implies,
     none,
     number,
-    optional,
     per,
     record,
     setting,
@@ -34,7 +33,7 @@ from isrcheck.model.language import (
 )
 
 
-class AlterationHandling(IsrCommands):
+class AlterationHandling(PendingIsr):
     """A controller's side of AlterIsr."""
 
     abstract = True
@@ -45,7 +44,7 @@ class AlterationHandling(IsrCommands):
         "last one had accepted is lost with it",
     )
     idempotent_check = setting(
-        True, meaning="controller_kind = zookeeper: a request for the ISR that there is succeeds (KAFKA-14144)"
+        True, meaning="answer = after-write: a request for the ISR that there is succeeds (KAFKA-14144)"
     )
     ahead_check = setting(
         True,
@@ -57,17 +56,8 @@ class AlterationHandling(IsrCommands):
     )
     controllers_in_order = setting(True, meaning="no leader asks an older controller than the last that it has asked")
     requests_in_order = setting(True, meaning="late_requests: what was sent first is handled first, and to the end")
+
     # --- variables --------------------------------------------------------------------------------------------------
-
-    @property
-    def names_holder(self) -> bool:
-        return bool(self.controller_failover and self.answer == "before-write")
-
-    def alteration_fields(self) -> dict[str, Any]:
-        return {**super().alteration_fields(), **({"holder": optional(broker)} if self.names_holder else {})}
-
-    def no_alteration(self) -> dict[str, Any]:
-        return {**super().no_alteration(), **({"holder": none} if self.names_holder else {})}
 
     def variables(self) -> dict[str, Any]:
         """Besides, what deposed controllers know, and which controller each leader has asked."""
@@ -143,22 +133,25 @@ class AlterationHandling(IsrCommands):
             if self.controllers_in_order:
                 s.asked_controller_epoch[b] = 0
 
-    def begin_life(self, s: Any, b: Any) -> None:
-        super().begin_life(s, b)
-        if not self.marks_bounces:
-            return
-        for p in self.all_partitions:
-            for leader in self.brokers:
-                for i in self.all_places:
-                    if leader != b:
-                        one = s.alteration[p][leader][i]
-                        one.bounced = when(one.isr.has(b), one.bounced | {b}, one.bounced)
-
     def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
         """A new controller, which has seen no broker yet, writes anew what the last one may have promised to change."""
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
+
+    def begins_an_epoch(self, s: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
+        """Another leader or ISR does, if it is the controller's own decision; a new version alone does not."""
+        leader, isr = choice
+        other = ~known.leader.is_none if leader is none else known.leader != leader
+        return changed & (other | (known.isr != isr))
+
+    def write_altered(self, s: Any, p: int, isr: Any) -> dict[str, Any]:
+        """Writes an ISR that a leader asked for, at the next version, in the leader epoch that there is."""
+        state = s.state[p]
+        s.require(state.version < self.max_version)
+        decision = {"leader": state.leader, "isr": isr, "epoch": state.epoch, "version": state.version + 1}
+        s.state[p] = decision
+        return decision
 
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
@@ -176,7 +169,7 @@ class AlterationHandling(IsrCommands):
         found.append((one.epoch != epoch, "fenced-leader-epoch"))
         misfit = [(leader != b, "invalid-request")]
         old = [(one.version != version, "invalid-isr-version")]
-        if self.controller_kind == "zookeeper" and self.idempotent_check and self.answer == "after-write":
+        if self.idempotent_check and self.answer == "after-write":
             old.insert(0, ((leader == b) & (one.isr == self.known(s, c, p, "isr")), "success"))
         found += [*misfit, *old, (~self.is_of_replicas(s, p, one.isr), "invalid-request")]
         found += self._refused_members(s, c, p, one)
@@ -187,20 +180,17 @@ class AlterationHandling(IsrCommands):
         return found
 
     def _refused_sender(self, s: Any, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """A request of a former life; with ZooKeeper a broker without a session has no broker epoch."""
+        """A request of a former life; and to the controller a broker without a session has no broker epoch."""
         if not self.sender_epoch_check:
             return []
         found = [one.former] if self.has_crashes else []
-        if self.controller_kind == "zookeeper":
-            found.append(~s.seen_live[c][p].has(b))
+        gone = ~s.seen_live[c][p].has(b)
+        found.append(gone & ~s.stopping.has(b) if self.shutdowns else gone)
         return [(condition, "stale-broker-epoch") for condition in found]
 
     def _refused_members(self, s: Any, c: Any, p: int, one: Any) -> list[tuple[Any, str]]:
-        """Members that are fenced or stopping as far as the controller has seen, and those that have bounced."""
-        found = [~(one.isr <= s.seen_live[c][p])] if self.eligible_check else []
-        if self.marks_bounces:
-            found.append(~one.bounced.is_empty)
-        return [(condition, "ineligible-replica") for condition in found]
+        """Members that are fenced or stopping as far as the controller has seen."""
+        return [(~(one.isr <= s.seen_live[c][p]), "ineligible-replica")] if self.eligible_check else []
 
     def is_of_replicas(self, s: Any, p: int, isr: Any) -> Any:
         return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
@@ -236,9 +226,8 @@ class AlterationHandling(IsrCommands):
             return
         one = self.asked(s, c, p, b, request)
         s.require(self.is_in_order(s, c, p, b, request))
-        s.require(implies(self.completes_reassignment(s, p, b, one.isr), False))
-        version, later_epoch = self.write_altered(s, c, p, b, one.isr)
-        one.stage = when(later_epoch, "success-in-later-epoch", "success")
+        version = self.write_altered(s, p, one.isr)["version"]
+        one.stage = "success"
         if self.says_version:
             one.said_version = version
 
@@ -249,7 +238,7 @@ class AlterationHandling(IsrCommands):
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
         """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
-        if self.controller_kind == "kraft" or not self.idempotent_check or self.answer == "before-write":
+        if not self.idempotent_check or self.answer == "before-write":
             return
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
@@ -320,7 +309,7 @@ class AlterationHandling(IsrCommands):
             return
         one, fits = self.accepted(s, c, p, b, request)
         s.require(fits, self.acting(s, c), *(~x for x, _ in self._refused_members(s, c, p, one)))
-        self.write_altered(s, c, p, b, one.isr)
+        self.send(s, c, b, (True, self.request(s, c, p, self.write_altered(s, p, one.isr))))
         s.alteration[p][b][request] = self.no_alteration()
 
     def told_write_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
@@ -341,33 +330,3 @@ class AlterationHandling(IsrCommands):
         who, one = sentences.controller_in_words(self, old, c), old.alteration[p][b][request]
         later = f"there is version {old.state[p].version} of epoch {old.state[p].epoch}"
         return f"{who} drops the request of {b} for ISR {one.isr} at version {one.version}: {later}"
-
-    # --- reassignment in KRaft --------------------------------------------------------------------------------------
-
-    def completes_reassignment(self, s: Any, p: int, b: Any, isr: Any) -> Any:
-        """Whether an ISR has all new replicas of a partition whose leader is not one of them."""
-        if self.controller_kind == "zookeeper" or not self.reassignments:
-            return False
-        assignment = s.assignment[p]
-        return (assignment.phase == "adding") & (assignment.target <= isr) & ~assignment.target.has(b)
-
-    @action(
-        c=any_controller, p=any_partition, b=broker, request=any_arriving_request, leader=broker, actor="controller"
-    )
-    def complete_reassignment(self, s: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> None:
-        """With the ISR that a leader asks for the reassignment is complete: a new replica leads, the old ones stop."""
-        if self.controller_kind == "zookeeper" or not self.reassignments or self.answer == "before-write":
-            return
-        if b == leader:
-            return
-        one, assignment = self.asked(s, c, p, b, request), s.assignment[p]
-        s.require(self.is_in_order(s, c, p, b, request), self.completes_reassignment(s, p, b, one.isr))
-        s.require(assignment.target.has(leader), s.live.has(leader))
-        leaving = assignment.replicas - assignment.target
-        self.tell(s, c, p, leader, one.isr & assignment.target, assignment.target, leaving)
-        self._assign(s, p, assignment.target)
-        one.stage = "new-leader-elected"
-
-    def told_complete_reassignment(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int, leader: Any) -> str:
-        done = f"with it the reassignment is complete and {leader} is to lead, {sentences.state_in_words(old, new, p)}"
-        return f"{self.handling_in_words(old, c, p, b, request)}: {done}"

@@ -45,7 +45,7 @@ class DataPlane(Fetching):
 
     def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
         """Stops fetching and takes reads and writes; the high watermark stays where it was."""
-        self.reset_followers(s, p, b)
+        self.forget_followers(s, p, b)
         replica = s.replica[p][b]
         replica.role = "leader"
         replica.leader = b
@@ -57,10 +57,6 @@ class DataPlane(Fetching):
             s.epoch_cache[p][b] = self.noted_epoch(s, p, b, epoch, s.log[p][b].length)
         if self.needs_epoch_start:
             replica.epoch_start = s.log[p][b].length
-
-    def reset_followers(self, s: Any, p: int, b: Any) -> None:
-        """What a leader knows of followers as its epoch begins: nothing."""
-        self.forget_followers(s, p, b)
 
     def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
         """Stops leading and fetches from a leader, after a truncation; without a leader it does neither."""

@@ -95,30 +95,28 @@ V1: Final[Profiles] = {
     ),
 }
 
-_KRAFT: Final = {"controller_kind": "kraft", "elr": True, "min_isr": 2}
+_FAILS_OVER: Final = {**_THREE, "replicas": 2, "controller_failover": True, "checkpoint": "at-stop"}
 ALTER_ISR: Final[Profiles] = {
     "plain": (
-        {**_THREE, "replicas": 2, "controller_kind": "kraft", "controller_failover": True, "max_version": 3,
-         "checkpoint": "at-stop"},
-        "KRaft, two replicas (three with a failover are too many for seconds), a crash, a fencing and a failover of "
-        "the controller: holds; a crash that loses records is not in it: with lossy_crashes=1 a committed record is "
-        "lost, in 11 states, by a leader that comes back without it, which ELR in with-fixes prevents",
+        {**_FAILS_OVER, "max_version": 3, "lost_responses": 1},
+        "two replicas (three with a failover are too many for seconds), a crash, a session that expires, a failover of "
+        "the controller and a response that is lost: holds; a crash that loses records is not in it: with "
+        "lossy_crashes=1 a committed record is lost, in 11 states, by a leader that comes back without it, which "
+        "eligible leader replicas prevent in kraft",
     ),
     "as-written": (
         {"crashes": 1, "expiries": 1, "log_size": 1, "controller_failover": True, "preferred_election": True,
-         "answer": "before-write", "failover_raises_version": False, "eligible_check": False, "member_epochs": False,
+         "answer": "before-write", "failover_raises_version": False, "eligible_check": False,
          "sender_epoch_check": False},
-        "the text of KIP-497 alone, on ZooKeeper: violated, as scenario alter-isr-as-written tells",
+        "the text of KIP-497 alone: violated, as scenario alter-isr-as-written tells",
     ),
     "with-fixes": (
-        {**_THREE, **_KRAFT, "replicas": 2, "controller_failover": True, "max_leader_epoch": 2,
-         "checkpoint": "at-stop", "lossy_crashes": 1},
-        "KRaft with eligible leader replicas (KIP-966) and min.insync.replicas 2, and a crash more, which loses "
-        "records: holds",
+        {**_FAILS_OVER, "max_leader_epoch": 2, "min_isr": 2, "late_requests": 1},
+        "two replicas, min.insync.replicas 2, two new leaders, and a request that arrives twice: holds",
     ),
     "worst-case": (
-        {**_THREE, **_KRAFT, "max_version": 2, "checkpoint": "at-stop"},
-        "the same with three replicas, a controller that stays, and logs that are kept: holds",
+        {**_THREE, "min_isr": 2, "max_version": 2, "checkpoint": "at-stop"},
+        "three replicas, min.insync.replicas 2, a controller that stays, and logs that are kept: holds",
     ),
 }  # fmt: skip
 

@@ -172,7 +172,6 @@ class Fetching(Logs):
         new_end = when(behind, end + 1, end)
         high_watermark = minimum(s.replica[p][leader].high_watermark, new_end)
         news = (s.known_end[p][leader][follower] != end) | (s.replica[p][follower].high_watermark != high_watermark)
-        news = news | self.is_heard_anew(s, p, leader, follower)
         s.require(end <= leaders.length, behind | news)
         s.known_end[p][leader][follower] = end
         self.note_fetch(s, p, leader, follower)
@@ -200,10 +199,6 @@ class Fetching(Logs):
             copied = f"it appends {sentences.record_in_words(new.log[p][follower][-1])}"
         raised = f", high watermark {passed} -> {heard}" if heard != passed else ""
         return f"{asks}: {copied}{raised}{news}"
-
-    def is_heard_anew(self, s: Any, p: int, leader: Any, follower: Any) -> Any:
-        """Whether a fetch that changes no offset tells its leader something all the same."""
-        return False
 
     def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
         """What a leader keeps of a fetch besides the follower's log end offset."""

@@ -123,27 +123,7 @@ ALTER_ISR: Final[Together] = (
         unless=lambda m: m.names_holder,
         words="it needs controller_failover=true and answer=before-write",
     ),
-    idle(
-        "idempotent_check",
-        unless=lambda m: m.controller_kind == "zookeeper" and m.answer == "after-write",
-        words="it needs controller_kind=zookeeper and answer=after-write",
-    ),
-    idle(
-        "member_epochs",
-        unless=lambda m: m.has_crashes,
-        words="it needs crashes, lossy_crashes or shutdowns",
-    ),
-    idle(
-        "epoch_bump_on_shrink",
-        unless=lambda m: m.controller_kind == "kraft",
-        words="it needs controller_kind=kraft",
-    ),
-    idle("last_known_leader", unless=lambda m: m.elr, words="it needs elr=true"),
-    idle(
-        "last_known_leader_must_live",
-        unless=lambda m: m.keeps_last_leader,
-        words="it needs elr=true and last_known_leader=true",
-    ),
+    idle("idempotent_check", unless=lambda m: m.answer == "after-write", words="it needs answer=after-write"),
 )
 MAJORITY: Final[Together] = (
     idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),

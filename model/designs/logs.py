@@ -223,10 +223,6 @@ class Logs(Producers):
         """The replicas that must have a record before the leader commits it."""
         return s.replica[p][leader].isr
 
-    def awaited(self, s: Any, p: int, leader: Any) -> Any:
-        """The replicas that the leader waits for before it raises its high watermark: these, or more of them."""
-        return self.quorum_isr(s, p, leader)
-
     def may_commit(self, s: Any, p: int, leader: Any) -> Any:
         """Whether a leader looks at its high watermark at all."""
         return True
@@ -315,7 +311,7 @@ class Logs(Producers):
         """The least log end offset that a leader knows of the replicas that it waits for."""
         end = s.log[p][b].length
         for f in self.brokers:
-            end = when(self.awaited(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
+            end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
         return end
 
     @action(p=any_partition, b=broker, actor="b")
@@ -328,7 +324,7 @@ class Logs(Producers):
 
     def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
         raised = becomes(old.replica[p][b].high_watermark, new.replica[p][b].high_watermark)
-        awaited = asked(old, self.awaited, p, b)
+        awaited = asked(old, self.quorum_isr, p, b)
         told = self.acknowledged_in_words(old, new)
         reached = f"as far as it knows all of {awaited} have reached that offset"
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"

@@ -156,6 +156,14 @@ class PartitionState(DataPlane):
         """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
         return self.is_assigned(s, p, b)
 
+    def is_moving(self, s: Any, p: int) -> Any:
+        """Whether a reassignment is under way."""
+        return s.assignment[p].phase != "none"
+
+    def known_replicas(self, s: Any, p: int, leader: Any) -> Any:
+        """The replicas that a leader has heard of."""
+        return s.replica[p][leader].replicas
+
     def has_path(self, s: Any, p: int) -> Any:
         """Whether the LeaderAndISR path exists."""
         return True
@@ -249,10 +257,6 @@ class PartitionState(DataPlane):
     def begin_session(self, s: Any, b: Any) -> None:
         s.live = s.live | {b}
 
-    def renew_session(self, s: Any, b: Any) -> None:
-        """A broker that has run on registers anew, as one that starts does."""
-        self.begin_session(s, b)
-
     def expire(self, s: Any, b: Any) -> None:
         s.live = s.live - {b}
 
@@ -283,11 +287,11 @@ class PartitionState(DataPlane):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session has a new one."""
+        """A broker that had lost its session registers anew, as one that starts does."""
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
-        self.renew_session(s, b)
+        self.begin_session(s, b)
 
     def told_register_again(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"

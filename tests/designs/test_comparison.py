@@ -186,6 +186,16 @@ POWER_FAILS: dict[str, dict[str, Any]] = {
     "majority": {"log_size": 2, "max_records": 1, "max_leader_epoch": 2, "timeouts": 1},
     "v3": {"log_size": 1, "max_version": 4, "min_isr": 2, "shrink_guard": "any", "checkpoint": "at-stop"},
     "alter-isr": {"log_size": 1, "max_version": 4, "min_isr": 2, "shrink_guard": "any", "checkpoint": "at-stop"},
+    "kraft": {
+        "log_size": 1,
+        "max_leader_epoch": 3,
+        "max_version": 5,
+        "min_isr": 2,
+        "expiries": 0,
+        "fetch": "one-step",
+        "follower_state": "kept-unless-skipped",
+        "equal_version": "keeps-pending",
+    },
 }
 FLUSHING = table("Flushing before an answer")
 
@@ -206,14 +216,14 @@ def test_who_loses_an_acknowledged_record_with_the_power(row: list[str]) -> None
 
 
 def test_with_as_many_lossy_crashes_as_copies_eligible_leaders_are_none() -> None:
-    two = model("alter-isr")(**POWER_FAILS["alter-isr"], controller_kind="kraft", elr=True, lossy_crashes=2)
+    two = model("kraft")(**POWER_FAILS["kraft"], replicas=2, last_known_leader="never", lossy_crashes=2)
     assert verdict(two, "service-goes-on") == "violated"
 
 
 def test_both_have_as_many_copies_and_bear_as_many_failures() -> None:
     # What is compared is what the table above says bears one failure: three replicas that vote, an ISR of two.
-    copies = {"majority": 5, "v3": 2, "alter-isr": 2}
-    tolerated = {"majority": 4, "v3": 1, "alter-isr": 1}
+    copies = {"majority": 5, "v3": 2, "alter-isr": 2, "kraft": 2}
+    tolerated = {"majority": 4, "v3": 1, "alter-isr": 1, "kraft": 1}
     for design, replicas, *_ in FLUSHING:
         assert TOLERATED[int(replicas) - 1][copies[design]] == "2"
         assert TOLERATED[int(replicas) - 1][tolerated[design]] == "1"

@@ -28,7 +28,7 @@ FEATURES: dict[str, tuple[dict[str, object], ...]] = {
     "majority": ({},),
     "primary-backup": ({},),
     "v2": ({}, {"reassignments": 1, "lifecycle": True}, {"topic_changes": 1}),
-    "alter-isr": ({}, {"controller_failover": True}, {"elr": True, "last_known_leader": True, "shutdowns": 1}),
+    "alter-isr": ({}, {"controller_failover": True}, {"shutdowns": 1}),
 }
 """Settings with which every variable of a design that the page names is there."""
 SETTINGS = {name for m in DESIGNS.values() for name in m.cls.declared_settings()}

@@ -43,12 +43,12 @@ def test_settings_that_are_off_cost_nothing() -> None:
 
 LIVELY: list[dict[str, Any]] = [
     {"expiries": 1, "lost_responses": 1, "late_requests": 1, "shrink_guard": "any", "preferred_election": True},
-    {"lossy_crashes": 1, "shutdowns": 1, "elr": True, "commit_after_shrink": False, "controller_kind": "kraft"},
+    {"lossy_crashes": 1, "shutdowns": 1, "commit_after_shrink": False},
     {"crashes": 1, "topic_changes": 1, "topic_id": False},
     {"expiries": 1, "topic_changes": 1, "log_size": 1},
     {"expiries": 1, "controller_failover": True, "answer": "before-write"},
     {"reassignments": 1, "assigned_at_start": 1, "max_leader_epoch": 5, "max_version": 6, "log_size": 1},
-    {"reassignments": 1, "assigned_at_start": 1, "max_leader_epoch": 4, "max_version": 6, "controller_kind": "kraft"},
+    {"replicas": 3, "requests_in_flight": 2, "log_size": 1, "max_leader_epoch": 0, "max_version": 2},
 ]
 
 
@@ -83,8 +83,6 @@ def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
         {},
         {"expiries": 1},
         {"crashes": 1},
-        {"expiries": 1, "controller_kind": "kraft"},
-        {"crashes": 1, "controller_kind": "kraft"},
         {"expiries": 1, "answer": "before-write", "controller_failover": True},
         {"expiries": 1, "lost_responses": 1, "late_requests": 1},
         {"expiries": 1, "answer": "before-write"},
@@ -97,9 +95,8 @@ def test_with_maximal_isr_nothing_is_violated(settings: dict[str, Any]) -> None:
     assert verdict(AlterIsr, **settings)[0] == "holds"
 
 
-@pytest.mark.parametrize("kind", ["zookeeper", "kraft"])
-def test_nothing_is_left_undone(kind: str) -> None:
-    settings = {"controller_kind": kind, "expiries": 1, "max_leader_epoch": 3, "max_version": 5}
+def test_nothing_is_left_undone() -> None:
+    settings = {"expiries": 1, "max_leader_epoch": 3, "max_version": 5}
     resolved = ("every-alteration-is-resolved", "leader-version-is-current", "nothing-awaits-acknowledgement")
     found = check(AlterIsr, settings, profile="bare", invariants=resolved, limits=LIMITS)
     assert found.verdict == "holds"
@@ -205,8 +202,9 @@ BOUNCED = """
 
 
 def test_a_follower_that_bounced_with_an_empty_disk_joins_the_isr() -> None:
-    # KIP-903: the request names a follower that had caught up, in the life before.
-    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, member_epochs=False)
+    # The request names a follower that had caught up, in the life before. KIP-903: the loss "exists in both ZK mode and
+    # KRaft mode"; it is mended in KRaft alone.
+    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1)
     story.tell(BOUNCED)
     story.tell("""
         grant-alter-isr(c=0, p=0, b=0, request=0)
@@ -217,144 +215,47 @@ def test_a_follower_that_bounced_with_an_empty_disk_joins_the_isr() -> None:
     assert story.holds() == {"isr-has-what-is-committed": False}
 
 
-def test_with_kip_903_the_controller_refuses_a_member_of_a_former_life() -> None:
-    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, controller_kind="kraft")
-    story.tell(BOUNCED)
+def test_of_a_controlled_shutdown_the_controller_alone_knows() -> None:
+    # KAFKA-14140: to the leader who shuts down is alive, so that it asks again; the controller refuses it again.
+    story = Story(MODEL, (), shutdowns=1, isr_at_start=1)
     story.tell("""
+        fetch(p=0, follower=1, leader=0)
+        begin-controlled-shutdown(b=1)
+        on-broker-change(c=0, p=0, leader=0)
+        expand-isr(p=0, b=0, follower=1)
         not grant-alter-isr(c=0, p=0, b=0, request=0)
         refuse-alter-isr(c=0, p=0, b=0, request=0)
     """)
     assert story.value("alteration")[0][0][0]["stage"] == "ineligible-replica"
     story.tell("""
         roll-back-isr(p=0, b=0, request=0)
-        commit(p=0, b=0)
+        finish-controlled-shutdown(b=1)
         not expand-isr(p=0, b=0, follower=1)
-        become-follower-by-command(c=0, b=1, p=0)
-        fetch(p=0, follower=1, leader=0)
-        not expand-isr(p=0, b=0, follower=1)
-        fetch(p=0, follower=1, leader=0)
-        expand-isr(p=0, b=0, follower=1)
-        grant-alter-isr(c=0, p=0, b=0, request=0)
-    """)
-    assert story.logs() == [[0], [0]]
-    assert story.holds() == {"isr-has-what-is-committed": True}
-
-
-REFETCHED = """
-    fetch(p=0, follower=1, leader=0)
-    crash(b=1)
-    session-of-the-dead-expires(b=1)
-    on-broker-change(c=0, p=0, leader=0)
-    on-broker-startup(b=1)
-    on-broker-change(c=0, p=0, leader=0)
-    become-follower-by-command(c=0, b=1, p=0)
-    not expand-isr(p=0, b=0, follower=1)
-    fetch(p=0, follower=1, leader=0)
-    not fetch(p=0, follower=1, leader=0)
-    expand-isr(p=0, b=0, follower=1)
-    grant-alter-isr(c=0, p=0, b=0, request=0)
-"""
-
-
-def test_a_follower_that_bounced_and_lacks_nothing_joins_the_isr_once_it_has_fetched() -> None:
-    # Its fetch brings the leader no new offset, only the broker epoch of its new life.
-    Story(MODEL, (), crashes=1, isr_at_start=1, controller_kind="kraft").tell(REFETCHED)
-
-
-def test_a_follower_that_lacks_nothing_joins_the_isr_once_it_has_fetched_in_the_epoch() -> None:
-    # The smaller ISR takes a new epoch, in which the leader keeps what it knew: the follower's fetch says nothing new
-    # of its log, only that it is in the new epoch.
-    kept: dict[str, Any] = {"follower_state": "kept", "expand_guard": "fetched-in-epoch", "shrink_guard": "any"}
-    Story(MODEL, (), controller_kind="kraft", epoch_bump_on_shrink=True, **kept).tell("""
-        fetch(p=0, follower=1, leader=0)
-        shrink-isr-of-slow(p=0, b=0, follower=1)
-        grant-alter-isr(c=0, p=0, b=0, request=0)
-        become-leader-by-command(c=0, b=0, p=0)
-        become-follower-by-command(c=0, b=1, p=0)
-        ignore-response(p=0, b=0, request=0)
-        not expand-isr(p=0, b=0, follower=1)
-        fetch(p=0, follower=1, leader=0)
-        not fetch(p=0, follower=1, leader=0)
-        expand-isr(p=0, b=0, follower=1)
     """)
 
 
-COALESCED = """
-    session-expires(b=0)
-    on-broker-change(c=0, p=0, leader=1)
-    become-leader-by-command(c=0, b=1, p=0)
-    become-follower-by-command(c=0, b=2, p=0)
-    register-again(b=0)
-    on-broker-change(c=0, p=0, leader=1)
-    become-follower-by-command(c=0, b=0, p=0)
-    fetch(p=0, follower=0, leader=1)
-    expand-isr(p=0, b=1, follower=0)
-    grant-alter-isr(c=0, p=0, b=1, request=0)
-    adopt-isr-by-response(p=0, b=1, request=0)
-    produce(p=0, b=1)
-    fetch(p=0, follower=2, leader=1)
-    fetch(p=0, follower=2, leader=1)
-    on-preferred-replica-election(c=0, p=0)
-    become-leader-by-command(c=0, b=0, p=0)
-    become-follower-by-command(c=0, b=2, p=0)
-    truncate(p=0, follower=2, leader=0)
-    session-expires(b=0)
-    on-broker-change(c=0, p=0, leader=1)
-    ignore-command(c=0, b=1, p=0)
-    skip-command(c=0, b=1, p=0)
-    become-leader-by-command(c=0, b=1, p=0)
-"""
-
-
-@pytest.mark.parametrize(("follower_state", "commits"), [("kept", True), ("forgotten", False)])
-def test_a_leader_that_missed_an_epoch_counts_what_its_follower_has_truncated(
-    follower_state: str, commits: bool
-) -> None:
-    # Broker 1 reads two leader epochs as one; in the first, broker 2 truncated by the log of broker 0. That followers
-    # outside of the ISR must fetch first does not help: broker 2 is in the ISR.
-    settings = {"replicas": 3, "preferred_election": True, "expiries": 2, "max_leader_epoch": 3, "channel_size": 3}
-    guard = {"expand_guard": "fetched-in-epoch", "controller_kind": "kraft", "follower_state": follower_state}
-    story = Story(MODEL, ("isr-has-what-is-committed",), **settings, **guard)
-    story.tell(COALESCED + ("" if commits else "not ") + "commit(p=0, b=1)")
-    assert story.value("state")[0]["isr"] == [1, 2]
-    assert story.logs() == [[], [0], []]
-    assert story.holds() == {"isr-has-what-is-committed": not commits}
-
-
-@pytest.mark.parametrize(("acknowledgement", "is_told"), [("own-epoch", False), ("until-deposed", True)])
-def test_its_producer_waits_since_before_that_epoch_and_is_told(acknowledgement: str, is_told: bool) -> None:
-    # One copy is left where min.insync.replicas asks for two. By the present epoch alone nobody was told anything.
-    settings = {"replicas": 3, "preferred_election": True, "expiries": 2, "max_leader_epoch": 3, "channel_size": 3}
-    guard = {"expand_guard": "fetched-in-epoch", "controller_kind": "kraft", "follower_state": "kept", "min_isr": 2}
-    asked = ("acknowledged-has-enough-copies",)
-    story = Story(MODEL, asked, **settings, **guard, acknowledgement=acknowledgement)
-    story.tell(COALESCED + "commit(p=0, b=1)")
-    assert story.value("acknowledged") == [is_told]
-    assert story.holds() == {"acknowledged-has-enough-copies": not is_told}
-
-
-def test_the_zookeeper_controller_compares_no_broker_epochs_of_members() -> None:
-    # KIP-903: the loss "exists in both ZK mode and KRaft mode"; it is fixed in KRaft alone.
-    story = Story(MODEL, ("isr-has-what-is-committed",), lossy_crashes=1, isr_at_start=1, member_epochs=True)
-    story.tell(BOUNCED + "grant-alter-isr(c=0, p=0, b=0, request=0)")
-    assert story.holds() == {"isr-has-what-is-committed": True}
-
-
-def test_a_broker_that_stopped_uncleanly_registers_with_a_controller_that_takes_it_out_of_the_isr() -> None:
-    # KIP-966: without a controller there is no registration, and a new one sees first that the broker is gone.
-    story = Story(MODEL, (), lossy_crashes=1, min_isr=2, elr=True, controller_kind="kraft", controller_failover=True)
+def test_a_leader_that_shuts_down_has_its_session_and_asks_for_nothing_stale() -> None:
+    # Its broker epoch is that of its registration, and who leads it knows no more: FENCED_LEADER_EPOCH.
+    story = Story(MODEL, (), shutdowns=1)
     story.tell("""
-        produce(p=0, b=0)
-        crash-with-loss(b=0, kept=0)
-        session-of-the-dead-expires(b=0)
-        not on-broker-startup(b=0)
+        begin-controlled-shutdown(b=0)
+        on-broker-change(c=0, p=0, leader=1)
+        shrink-isr(p=0, b=0, follower=1)
+        refuse-alter-isr(c=0, p=0, b=0, request=0)
+    """)
+    assert story.value("alteration")[0][0][0]["stage"] == "fenced-leader-epoch"
+
+
+def test_a_controller_that_shuts_down_is_the_controller_until_it_stops() -> None:
+    story = Story(MODEL, (), shutdowns=1, controller_failover=True)
+    story.tell("""
+        begin-controlled-shutdown(b=0)
+        not elect-controller(c=1)
+        on-broker-change(c=0, p=0, leader=1)
+        finish-controlled-shutdown(b=0)
         elect-controller(c=1)
-        not on-broker-startup(b=0)
-        on-broker-change(c=1, p=0, leader=1)
-        on-broker-startup(b=0)
     """)
     assert story.value("state")[0]["isr"] == [1]
-    assert story.value("elr") == [[]]
 
 
 def test_a_request_of_a_former_life_is_refused_and_its_response_is_not_for_the_new_one() -> None:

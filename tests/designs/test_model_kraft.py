@@ -57,7 +57,7 @@ def test_the_controller_grants_two_expansions_and_elects_who_joined_last() -> No
     assert registration(story) == (0, [0, 1], 0, 1)
     story.tell(
         """
-        complete-isr-change(p=0, b=0)
+        handle-alter-partition-response(p=0, b=0)
         fetch-records(p=0, follower=2, leader=0)
         alter-partition(p=0, b=0)
         """
@@ -129,7 +129,7 @@ def test_a_leader_that_forgets_where_it_skips_an_epoch_waits_for_its_followers()
 TWO_EXPANSIONS = """
     fetch-records(p=0, follower=1, leader=0)
     alter-partition(p=0, b=0)
-    complete-isr-change(p=0, b=0)
+    handle-alter-partition-response(p=0, b=0)
     append-records-to-leader(p=0, b=0)
     append-records-to-leader(p=0, b=0)
     fetch-records(p=0, follower=2, leader=0)
@@ -157,7 +157,7 @@ def test_a_record_of_the_same_version_wipes_a_pending_expansion() -> None:
     assert (replica(story, 0)["high_watermark"], known(story, 0)[2]) == (2, 0)
     assert story.value("acknowledged") == [True, True]
     story.tell("alter-partition(p=0, b=0)")
-    story.tell("complete-isr-change(p=0, b=0)")
+    story.tell("handle-alter-partition-response(p=0, b=0)")
     assert (replica(story, 0)["isr"], replica(story, 0)["version"]) == ([0, 1], 1)  # ignored
     story.tell("fence-broker(b=0, leader=2)")
     assert registration(story)[0] == 2
@@ -177,7 +177,7 @@ def test_a_leader_that_keeps_what_is_pending_waits_for_who_joins(applied: bool) 
     assert (replica(story, 0)["high_watermark"], replica(story, 0)["pending"]) == (0, [0, 1, 2])
     assert story.value("acknowledged") == [False, False]
     story.tell("alter-partition(p=0, b=0)")
-    story.tell("complete-isr-change(p=0, b=0)")
+    story.tell("handle-alter-partition-response(p=0, b=0)")
     assert (replica(story, 0)["isr"], replica(story, 0)["version"]) == ([0, 1, 2], 2)
 
 

@@ -50,13 +50,20 @@ NUMBERS = {"count_load": "numbers, not verdicts"}
 OF_V3 = "shared with v3, whose scenarios are about it"
 DESIGNS = {
     "alter-isr": Unused(
+        actions={
+            "reassign-partition": OF_V3,
+            "on-partitions-reassigned": OF_V3,
+            "on-new-replicas-in-isr": OF_V3,
+            "move-leader-to-target": OF_V3,
+            "remove-old-replicas": OF_V3,
+        },
         settings={
             "assigned_at_start": OF_V3,
             "channel_size": OF_V3,
             "controller_epoch_guard": OF_V3,
             "deletion_waits": OF_V3,
-            "epoch_bump_on_shrink": "a new leader epoch costs time and breaks no invariant",
             "max_controller_epoch": OF_V3,
+            "reassignments": OF_V3,
             "unclean": OF_V3,
         },
         wholes=frozenset({frozenset({"alter-isr-as-written", "alter-isr-with-later-fixes"})}),

@@ -57,7 +57,7 @@ DESIGNS_ALONE = {
     "leader-is-active": "metadata",
 }
 """These name a variable only to tell designs from models that have the others, with another meaning."""
-OF_ALTER_ISR = {"elr": {"elr": True}}
+OF_KRAFT = {"elr"}
 FEATURES = {name: value for settings in OPTIONAL.values() for name, value in settings.items()}
 SMALL = {"log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 4}
 
@@ -70,7 +70,7 @@ def design_of(name: str) -> type[Model]:
 def read_by(name: str) -> set[str]:
     """The variables whose parts an invariant's expression has."""
     cls = design_of(name)
-    model = V3(**FEATURES) if cls is V3 else cls(elr=True)
+    model = V3(**FEATURES) if cls is V3 else cls()
     (predicate,) = trace(model, {name: DESIGN[name]}).invariants
     nodes = topological([predicate.holds, predicate.failure])
     paths = [node.value.path for node in nodes if isinstance(node.value, Leaf)]
@@ -84,7 +84,7 @@ def test_an_invariant_reads_just_what_it_names(name: str) -> None:
         # Whether an action is enabled depends on everything.
         assert named <= found
     else:
-        assert found - OPTIONAL.keys() - OF_ALTER_ISR.keys() == named - {DESIGNS_ALONE.get(name)}
+        assert found - OPTIONAL.keys() - OF_KRAFT == named - {DESIGNS_ALONE.get(name)}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_an_invariant_reads_just_what_it_names(name: str) -> None:
     ],
 )
 def test_an_invariant_about_a_feature_that_is_off_is_refused(name: str, words: str) -> None:
-    off = {"truncation": "high-watermark", "expand_guard": "literal"} if design_of(name) is V3 else {}
+    off = {"truncation": "high-watermark", "expand_guard": "literal"} if design_of(name) is V3 else {"elr": False}
     with pytest.raises(UnknownName, match=words):
         check(design_of(name), {**SMALL, **off}, invariants=[name])
 
@@ -219,15 +219,23 @@ class ControllerNeverSeesTheNewReplicas(V3):  # type: ignore[misc, valid-type]
         return super().caught_up(s, p) & s.live.is_empty
 
 
-class MembersStayEligible(ALTER_ISR):  # type: ignore[misc, valid-type]
+class DeadMembersAreElected(V3):  # type: ignore[misc, valid-type]
+    """Whoever is in the ISR may be elected, dead or alive."""
+
+    def candidates(self, s: Any, p: int, state: Any, live: Any) -> Any:
+        return state.isr
+
+
+class MembersStayEligible(KRAFT):  # type: ignore[misc, valid-type]
     """A replica that comes back into the ISR stays an eligible leader replica besides."""
 
-    def next_elr(self, s: Any, p: int, isr: Any) -> Any:
+    def next_elr(self, s: Any, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
         return s.elr[p] | (s.state[p].isr - isr)
 
 
 BY_MISTAKE: dict[str, tuple[type[Model], dict[str, Any]]] = {
-    "valid-isr-and-elr": (MembersStayEligible, {"elr": True, "min_isr": 2, "controller_kind": "kraft"}),
+    "valid-isr-and-elr": (MembersStayEligible, {"replicas": 2, "min_isr": 2, "fetch": "one-step"}),
+    "leader-is-live": (DeadMembersAreElected, {"crashes": 1}),
     "isr-is-assigned": (OldReplicasStayInTheIsr, {"reassignments": 1}),
     "reassignments-complete": (ControllerNeverSeesTheNewReplicas, {"reassignments": 1, "max_leader_epoch": 3}),
     "isr-sane": (LeaderLeavesTheIsr, {}),

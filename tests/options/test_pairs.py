@@ -68,7 +68,7 @@ OTHERS = (
     "v3-stale-high-watermark",
     "v3-lost-zookeeper-reply-fixed-by-kafka-1382",
     "v3-literal-expand-guard",
-    "alter-isr-commit-fixed-by-kafka-15021",
+    "alter-isr-shrink-fixed-by-kafka-13091",
     "alter-isr-lost-response-fixed-by-kafka-14144",
     "alter-isr-deposed-controller-fences-a-leader",
 )

@@ -44,8 +44,8 @@ QUESTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "v3": ("v3", {**TINY, **READERS, "acks_one": True, "crashes": 1, "truncation": "kip-101"}),
     "v3, moving": ("v3", {**MOVING, "expiries": 1, "truncation": "kip-279"}),
     "v3, late replies": ("v3", {**TINY, "crashes": 1, "truncation": "kip-279", "truncation_reply": "checked"}),
-    "alter-isr": ("alter-isr", {**TINY, "retries": 1, "elr": True, "crashes": 1}),
-    "alter-isr, moving": ("alter-isr", {**MOVING, "controller_kind": "kraft"}),
+    "alter-isr": ("alter-isr", {**TINY, "retries": 1, "crashes": 1}),
+    "alter-isr, moving": ("alter-isr", MOVING),
     "kraft": ("kraft", {**TINY, "max_version": 2, "metadata_lag": 1, "fetch": "one-step", "expiries": 1}),
     "kraft, restarts": ("kraft", {**TINY, "max_version": 1, "metadata_lag": 1, "crashes": 1, "expiries": 0}),
 }

@@ -8,7 +8,7 @@ table of Kafka's functions and of what stands for each.
 
 A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
 
-Left out, besides what the parts say: reassignment, several partitions, topics that come and go, a failover of the
+Left out, besides what the parts say: several partitions, topics that come and go, a failover of the
 controller, log directories, transactions, time.
 
 Source: Kafka 4.2; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
@@ -53,7 +53,19 @@ class Kraft(BrokerLifecycle):
         return True
 
     def is_assigned(self, s: Any, p: int, b: Any) -> Any:
-        return True
+        """Whether a partition is to stay at a broker."""
+        return self.is_replica(s.state[p], b) & ~s.state[p].removing.has(b) if self.reassigns else True
+
+    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+        """Whether a broker is to have a replica, for the time being."""
+        return self.is_replica(s.state[p], b)
+
+    def known_replicas(self, s: Any, p: int, leader: Any) -> Any:
+        return self.image_of(s, leader).partition[p].replicas
+
+    def is_moving(self, s: Any, p: int) -> Any:
+        """Whether a reassignment is under way."""
+        return ~s.state[p].adding.is_empty | ~s.state[p].removing.is_empty
 
     def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
         """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included."""
@@ -61,11 +73,10 @@ class Kraft(BrokerLifecycle):
             s.replica[p][leader].isr.has(f) & (self.may_fetch(s, p, f, leader) if f != leader else True)
             for f in self.brokers
         )
-        return present >= self.effective_min_isr
+        return present >= self.min_isr_of(self.image_of(s, leader), self.image_of(s, leader).partition[p])
 
     @property
     def has_crashes(self) -> bool:
         return bool(self.restarts)
 
     needs_epoch_start = True
-    reassigns = False

@@ -18,10 +18,13 @@ from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import action, broker, enum, number, per, record, set_of, setting, when
 
-REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version")
+REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "new-leader-elected")
 """Answers after which a leader goes on waiting: the record of what has overtaken its request is on its way."""
 
-ANSWERS = ("success", "ineligible-replica", *REFUSED)
+IN_LATER_EPOCH = "success-in-later-epoch"
+"""Success that completed a reassignment, and with it began a leader epoch of which the leader will hear."""
+
+ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 
 
 class AlterPartitionManager(MetadataLog):

@@ -1,13 +1,14 @@
 """BrokerLifecycleManager: brokers that stop and start.
 
 A *crash* loses what is volatile; one that loses records loses also an end of the log that had not reached the disk. A
-broker that crashes without a loss and starts again stands for one that was shut down cleanly: it is its broker epoch of
-before that says so. A high watermark is on disk as it is, or (`checkpoint = any`) as it once was.
+broker that was shut down leaves a file that says so, with its broker epoch, and names that epoch as it registers again
+(KIP-966); one that has crashed, by `kill -9` or with its machine, has none, be its log whole or not. A high watermark
+is on disk as it is, or (`checkpoint = any`) as it once was.
 
-Left out: directories that fail, a broker that starts with an empty disk.
+Left out: a broker that starts with an empty disk.
 
 Source: BrokerLifecycleManager.scala, BrokerServer.scala, ClusterControlManager.registerBroker,
-ReplicationControlManager.handleUncleanBrokerShutdown of Kafka 4.2; KIP-631, KIP-966.
+ReplicationControlManager.handleBrokerShutdown of Kafka 4.2; KIP-631, KIP-966.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
 from isrcheck.model.designs.kraft.cluster_control import ClusterControl
+from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.unified_log import any_end
-from isrcheck.model.language import action, broker, idle, minimum, none, number, set_of, setting, some, when
+from isrcheck.model.language import action, broker, idle, minimum, number, set_of, setting, some, when
 from isrcheck.model.language.together import Together
 
 
@@ -44,19 +46,34 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         meaning="elr: a broker that starts after an unclean stop leaves every ISR and ELR (KAFKA-15586); or stays",
     )
 
+    clean_crashes = setting(
+        False,
+        meaning="elr: a crash that loses nothing stands for a shutdown of which the controller was not told, so that "
+        "the broker registers as one that was shut down cleanly; otherwise as one that was not",
+    )
+
     together: ClassVar[Together] = (
         idle(
             "unclean_start",
-            unless=lambda m: m.elr and m.lossy_crashes > 0,
-            words="it needs elr and lossy_crashes of 1 or more",
+            unless=lambda m: m.elr and m.crashes_uncleanly,
+            words="it needs elr and a crash that is unclean",
         ),
     )
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {n: number(0, x) for n in ("crashes", "lossy_crashes") if (x := getattr(self, n))}
-        if self.lossy_crashes and self.elr and self.unclean_start == "leaves":
+        if self.crashes_uncleanly and self.elr and self.unclean_start == "leaves":
             found["stopped_uncleanly"] = set_of(broker)
         return found
+
+    @property
+    def crashes_uncleanly(self) -> bool:
+        """Whether a broker may stop without a word of it on its disk."""
+        return bool(self.lossy_crashes or (self.crashes and not self.clean_crashes))
+
+    def note_unclean_stop(self, s: Any, b: Any) -> None:
+        if "stopped_uncleanly" in self.domains:
+            s.stopped_uncleanly = s.stopped_uncleanly | {b}
 
     @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True)
     def crash(self, s: Any, b: Any, on_disk: int) -> None:
@@ -65,10 +82,13 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             return
         s.require(s.crashes < self.crashes, s.up.has(b))
         s.crashes += 1
+        if not self.clean_crashes:
+            self.note_unclean_stop(s, b)
         self.stop(s, b, on_disk)
 
     def told_crash(self, old: Any, new: Any, b: Any, on_disk: int) -> str:
-        return f"{b} crashes{self.lost_in_words(old, new, b)}"
+        did = "is shut down, and the controller not told" if self.clean_crashes else "is killed"
+        return f"{b} {did}{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int, on_disk: int) -> None:
@@ -78,8 +98,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
         s.lossy_crashes += 1
-        if "stopped_uncleanly" in self.domains:
-            s.stopped_uncleanly = s.stopped_uncleanly | {b}
+        self.note_unclean_stop(s, b)
         self.stop(s, b, on_disk, kept)
 
     def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
@@ -91,62 +110,60 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         if not self.shutdowns:
             return
         s.require(s.stopping.has(b))
-        s.stopping = s.stopping - {b}
-        self.stop(s, b, 0)
+        self.stop(s, b, None)
 
     def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
-    def stop(self, s: Any, b: Any, on_disk: int, kept: int | None = None) -> None:
-        """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way."""
+    def stop(self, s: Any, b: Any, on_disk: int | None, kept: int | None = None) -> None:
+        """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way.
+
+        A broker that is shut down writes its high watermarks (`on_disk` is None).
+        """
+        if self.shutdowns:
+            s.stopping = s.stopping - {b}
         for p in self.all_partitions:
             replica, length = s.replica[p][b], s.log[p][b].length
             if kept is not None:
                 length = minimum(length, kept)
                 self.truncate_log(s, p, b, length)
-            if self.checkpoint == "any":
+            if self.checkpoint == "any" and on_disk is not None:
                 s.require(replica.high_watermark >= on_disk)
                 replica.high_watermark = minimum(length, on_disk)
             else:
                 replica.high_watermark = minimum(length, replica.high_watermark)
-            replica.role = "none"
-            replica.leader = none
-            replica.epoch = -1
-            replica.version = 0
-            replica.isr = set()
-            replica.pending = set()
-            replica.epoch_start = 0
-            self.forget_followers(s, p, b)
+            self.forget_partition(s, p, b)
             self.forget_alteration(s, p, b)
             self.drop_answers(s, p, b)
         self.fail_delayed(s, b)
         self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
 
-    @action(b=broker, actor="b")
-    def register_broker(self, s: Any, b: Any) -> None:
+    @action(b=broker, leader=somebody_or_nobody, actor="b")
+    def register_broker(self, s: Any, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
         Its old session must have ended. After an unclean stop, which with eligible leader replicas it cannot deny, it
-        leaves every ISR and ELR: it may have lost what it had.
+        leaves every ISR and ELR (handleBrokerShutdown): it may have lost what it had. With nobody eligible any more the
+        last known leader may lead from then on.
         """
         if not self.restarts or not self.starts_again:
             return
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}
         for p in self.all_partitions:
-            state = s.state[p]
-            isr, elr, unclean = state.isr, self.elr_of(s, p), False
+            state, leaves, unclean = s.state[p], False, None
             if "stopped_uncleanly" in self.domains:
-                unclean = s.stopped_uncleanly.has(b)
-                isr = when(unclean, isr - {b}, isr)
-                elr = when(unclean, elr - {b}, elr)
-            changes[p] = self.rebuilt(s, p, isr, elr)
+                leaves = s.stopped_uncleanly.has(b) & (state.isr.has(b) | self.elr_of(s, p).has(b))
+                unclean = when(leaves, {b}, set())
+            s.require(when(leaves, True, state.leader == leader))
+            isr = when(leaves, state.isr - {b}, state.isr)
+            changes[p] = self.build(s, p, isr, leader, s.live, unclean, where=leaves)
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly - {b}
         self.commit_change(s, changes, live=s.live, started=b)
 
-    def told_register_broker(self, old: Any, new: Any, b: Any) -> str:
-        return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.change_in_words(old, new, 0)}"
+    def told_register_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.led_in_words(old, new, 0)}"
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
         """What a broker loses as it stops."""

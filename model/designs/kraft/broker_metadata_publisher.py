@@ -33,17 +33,20 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         "or it does what each asks for",
     )
 
-    def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any]:
+    def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any, Any]:
         """onMetadataUpdate: the image of a later batch, and whether a broker has anything to do for its partition.
 
-        One that has started publishes its first image whatever that says; it knows of no partition before.
+        It has if the partition epoch is another, or if it is no replica any more and has the partition. One that has
+        started publishes its first image whatever that says; it knows of no partition before.
         """
-        begins = s.replica[0][b].role == "none"
+        image, replica = s.metadata.at(to), s.replica[0][b]
+        said, mine = image.partition[0], self.is_replica(image.partition[0], b)
+        begins = (replica.role == "none") & mine
+        gone: Any = ~mine & ((replica.role != "none") | ~s.log[0][b].is_empty) if self.reassigns else False
         later = s.applied[b] < to if self.metadata_batches == "merged" else s.applied[b] + 1 == to
-        s.require(self.is_up(s, b), s.metadata.length > to, later | (begins & (s.applied[b] <= to)))
-        image = s.metadata.at(to)
-        changed = begins | (image.partition[0].version != self.image_of(s, b).partition[0].version)
-        return image, changed
+        s.require(self.is_up(s, b), s.metadata.length > to, later | ((begins | gone) & (s.applied[b] <= to)))
+        changed = begins | (mine & (said.version != self.image_of(s, b).partition[0].version))
+        return image, changed, gone
 
     def go_on(self, s: Any, b: Any, to: int) -> None:
         """The broker has that image from now on."""
@@ -53,7 +56,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_leaders(self, s: Any, b: Any, to: int) -> None:
         """applyLocalLeadersDelta: metadata says that a broker leads, in this epoch or in this version."""
-        image, changed = self.publish(s, b, to)
+        image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader == b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
         self.make_leader(s, 0, b, image)
@@ -77,7 +80,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_followers(self, s: Any, b: Any, to: int) -> None:
         """applyLocalFollowersDelta: metadata says that another broker leads, or nobody."""
-        image, changed = self.publish(s, b, to)
+        image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader != b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
         self.orphan_reads(s, 0, b)
@@ -92,14 +95,42 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f"{b} hears{past} that {whom} in epoch {said.epoch}, ISR {said.isr}, version {said.version}{ends}"
 
     @action(b=broker, to=any_batch, actor="b")
+    def stop_partitions(self, s: Any, b: Any, to: int) -> None:
+        """applyDelta, deletes: a broker that is no replica any more stops and deletes its own, or a stray one."""
+        if not self.reassigns:
+            return
+        _, _, gone = self.publish(s, b, to)
+        s.require(gone)
+        self.orphan_reads(s, 0, b)
+        self.drop_answers(s, 0, b)
+        self.fail_delayed(s, b)
+        self.forget_partition(s, 0, b)
+        self.forget_alteration(s, 0, b)
+        s.log[0][b] = s.log[0][b].truncated(0)
+        s.epoch_cache[0][b] = s.epoch_cache[0][b].truncated(0)
+        s.replica[0][b].high_watermark = 0
+        self.go_on(s, b, to)
+
+    def told_stop_partitions(self, old: Any, new: Any, b: Any, to: int) -> str:
+        past, had = self.skipped_in_words(old, b, to), len(old.log[0][b])
+        return f"{b} hears{past} that it is no replica any more, and deletes its log, log end {had}"
+
+    @action(b=broker, to=any_batch, actor="b")
     def update_metadata_cache(self, s: Any, b: Any, to: int) -> None:
         """KRaftMetadataCache.setImage: metadata has nothing new of the partition, but of who is active."""
-        _, changed = self.publish(s, b, to)
+        _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
+        if self.reassigns:
+            s.require(~gone)
         self.go_on(s, b, to)
 
     def told_update_metadata_cache(self, old: Any, new: Any, b: Any, to: int) -> str:
-        return f"{b} hears that brokers {old.metadata[to].live} are active"
+        image = old.metadata[to]
+        words = [f"brokers {image.live} are active"]
+        if self.restarts:
+            known, said = old.metadata[old.applied[b]].broker_epoch, image.broker_epoch
+            words += [f"{x} is in broker epoch {said[x]}" for x in self.brokers if said[x] != known[x]]
+        return f"{b} hears that {' and that '.join(words)}"
 
     def skipped_in_words(self, s: Any, b: Any, to: int) -> str:
         """`, all at once,`, where a broker goes on by more than one batch."""

@@ -15,11 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.partition_change_builder import Change
-from isrcheck.model.designs.kraft.replication_control import ReplicationControl
-from isrcheck.model.language import action, broker, number, optional, set_of, setting, when
-
-somebody_or_nobody = optional(broker)
-"""Who leads after a change."""
+from isrcheck.model.designs.kraft.replication_control import ReplicationControl, somebody_or_nobody
+from isrcheck.model.language import action, broker, number, set_of, setting
 
 
 class ClusterControl(ReplicationControl):
@@ -49,15 +46,8 @@ class ClusterControl(ReplicationControl):
 
         It leaves every ISR, and leads nothing. With eligible leader replicas it is one of them if the ISR is small now.
         """
-        found, active = {}, s.live - {b}
-        for p in self.all_partitions:
-            isr = s.state[p].isr - {b}
-            if not self.elr:
-                isr = when(isr.is_empty, s.state[p].isr, isr)
-            elr = self.next_elr(s, p, isr)
-            s.require(self.is_elected(s, p, leader, isr, elr, active))
-            found[p] = self.build(s, p, isr, elr, leader)
-        return found
+        active = s.live - {b}
+        return {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions}
 
     # --- fencing ----------------------------------------------------------------------------------------------------
 
@@ -90,18 +80,12 @@ class ClusterControl(ReplicationControl):
         s.require(~s.live.has(b), self.is_up(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))
-        active, changes = s.live | {b}, {}
-        for p in self.all_partitions:
-            state, elr = s.state[p], self.elr_of(s, p)
-            s.require(self.is_elected(s, p, leader, state.isr, elr, active))
-            changes[p] = self.build(s, p, state.isr, elr, leader)
+        active = s.live | {b}
+        changes = {p: self.build(s, p, s.state[p].isr, leader, active) for p in self.all_partitions}
         self.commit_change(s, changes, live=active)
 
     def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the controller hears of {b} again and unfences it: {self.led_in_words(old, new, 0)}"
-
-    def elr_of(self, s: Any, p: int) -> Any:
-        return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
 
     # --- controlled shutdown ----------------------------------------------------------------------------------------
 

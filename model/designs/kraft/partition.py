@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
+from isrcheck.model.designs.kraft.alter_partition_manager import IN_LATER_EPOCH, AlterPartitionManager
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.replica import UNKNOWN, Followers, Replica
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
@@ -27,6 +27,7 @@ from isrcheck.model.language import (
     enum,
     listed,
     minimum,
+    none,
     number,
     optional,
     per,
@@ -41,6 +42,8 @@ class Leading(NamedTuple):
     """A leader's side of a partition, as the values that a step leaves, and the image of metadata that it has then."""
 
     image: Any
+    registration: Any
+    min_isr: Any
     log: Any
     epoch: Any
     version: Any
@@ -123,8 +126,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     def begins(self, s: Any) -> None:
         leader, isr = self.brokers[0], self.first_isr()
+        assigned = self.first_registration().get("replicas", set(self.brokers))
         for p in self.all_partitions:
             for b in self.brokers:
+                if b not in assigned:
+                    continue
                 replica = s.replica[p][b]
                 replica.role = "leader" if b == leader else "follower"
                 replica.leader = leader
@@ -146,9 +152,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     def leading(self, s: Any, p: int, b: Any) -> Leading:
         """What a leader has before a step."""
-        replica = s.replica[p][b]
+        replica, image = s.replica[p][b], self.image_of(s, b)
         return Leading(
-            image=self.image_of(s, b),
+            image=image,
+            registration=image.partition[p],
+            min_isr=self.min_isr_of(image, image.partition[p]),
             log=s.log[p][b],
             epoch=replica.epoch,
             version=replica.version,
@@ -181,7 +189,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         Members of the maximal ISR, and whoever is caught up and may join it: it would have to go back for these
         (KAFKA-15021).
         """
-        member = self.maximal_isr(x).has(f)
+        member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
         if self.caught_up_outside == "passed":
             return member
         near = self.is_caught_up(x.followers, f, x.log.length)
@@ -201,7 +209,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
                 end = when(self.is_awaited(x, f), minimum(end, x.followers.ends[f]), end)
         rises = (end > x.high_watermark) & where
         if self.high_watermark_min_isr:
-            rises = rises & (x.isr.size >= self.effective_min_isr)
+            rises = rises & (x.isr.size >= x.min_isr)
         return x._replace(high_watermark=when(rises, end, x.high_watermark))
 
     def store(
@@ -214,7 +222,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         old = s.replica[p][b]
         before = self.followers_of(s, p, b)
         self.note_committed(s, p, b, x.epoch, x.log, old.high_watermark, when(where, x.high_watermark, 0))
-        self.complete_delayed(s, b, when(where, x.high_watermark, 0), self.maximal_isr(x), written)
+        enough = self.maximal_isr(x).size >= x.min_isr
+        self.complete_delayed(s, b, when(where, x.high_watermark, 0), enough, written)
         for name in ("version", "epoch_start", "isr", "pending", "high_watermark", "epoch"):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
@@ -306,7 +315,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         """makeLeader: a broker leads as the registration in an image says.
 
         A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
-        versions as well (KAFKA-13790). What a new epoch changes is left alone where the epoch is its own already.
+        versions as well (KAFKA-13790). What a new epoch changes is left alone where the epoch is its own already. Of
+        min.insync.replicas it hears a moment later, unless it starts with it.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
@@ -319,14 +329,22 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             pending = when(same, x.pending, pending)
         skipped = said.epoch > old.epoch + 1
         reset = self.reset_replica_state(x.followers, said.isr - {b}, new_leader, skipped)
+        followers = self.chosen_followers(new_epoch, reset, x.followers)
+        if self.reassigns:
+            followers = self.known_of(followers, said.replicas)
+        said_min_isr = self.min_isr_of(image, said)
+        if self.config_order == "after-partitions":
+            said_min_isr = when(old.role == "none", said_min_isr, self.min_isr_of(x.image, said))
         x = x._replace(
             image=image,
+            registration=said,
+            min_isr=said_min_isr,
             epoch=when(new_epoch, said.epoch, x.epoch),
             version=said.version,
             epoch_start=when(new_epoch, x.log.length, x.epoch_start),
             isr=said.isr,
             pending=pending,
-            followers=self.chosen_followers(new_epoch, reset, x.followers),
+            followers=followers,
         )
         self.assign_epoch(s, p, b, said.epoch, obeys & new_epoch)
         old.role = when(obeys, "leader", old.role)
@@ -334,10 +352,14 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.store(s, p, b, self.raised(b, x), obeys)
 
     def make_follower(self, s: Any, p: int, b: Any, image: Any) -> None:
-        """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are."""
+        """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
+
+        One that shuts down does not fetch any more if it is outside the ISR (ReplicaManager.applyLocalFollowersDelta).
+        """
         old, said = s.replica[p][b], image.partition[p]
         old.role = "follower"
-        old.leader = said.leader
+        fetches = ~s.stopping.has(b) | said.isr.has(b) if self.shutdowns else True
+        old.leader = when(fetches, said.leader, none)
         old.epoch = said.epoch
         old.version = 0
         old.epoch_start = 0
@@ -346,13 +368,25 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.forget_followers(s, p, b)
         self.fail_delayed(s, b)
 
+    def forget_partition(self, s: Any, p: int, b: Any) -> None:
+        """What a broker has in memory of a partition, which it neither leads nor follows any more."""
+        replica = s.replica[p][b]
+        replica.role = "none"
+        replica.leader = none
+        replica.epoch = -1
+        replica.version = 0
+        replica.isr = set()
+        replica.pending = set()
+        replica.epoch_start = 0
+        self.forget_followers(s, p, b)
+
     # --- a write ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def append_records_to_leader(self, s: Any, p: int, b: Any) -> None:
         """appendRecordsToLeader: a producer with acks=all writes a record to a broker that believes it leads."""
         x = self.leading(s, p, b)
-        s.require(self.leads(s, p, b), x.isr.size >= self.effective_min_isr)
+        s.require(self.leads(s, p, b), x.isr.size >= x.min_isr)
         s.require(s.next_record_id < self.max_records, ~s.log[p][b].is_full)
         i, end = s.next_record_id, x.log.length + 1
         x = x._replace(log=self.append_at(s, p, b, {"id": i, "epoch": x.epoch}))
@@ -369,8 +403,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- the answer of the controller -------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def complete_isr_change(self, s: Any, p: int, b: Any) -> None:
-        """completeIsrChange: the controller's answer reaches a leader, which heeds it if what it asked for is pending.
+    def handle_alter_partition_response(self, s: Any, p: int, b: Any) -> None:
+        """handleAlterPartitionResponse: the answer reaches a leader, which heeds it if what it asked for is pending.
 
         On success it has that ISR, at the version that it is told; if its request was refused for a member, it goes
         back to what it knows to be committed. Otherwise it waits for a record of metadata. A success of another epoch
@@ -383,7 +417,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         granted = expected & (request.stage == "success") & (request.said_version >= x.version)
         refused = expected & (request.stage == "ineligible-replica")
         if self.refused_request == "goes-back":
-            refused = expected & (request.stage != "success")
+            refused = expected & (request.stage != "success") & (request.stage != IN_LATER_EPOCH)
         after = x._replace(
             isr=when(granted, request.isr, x.isr),
             version=when(granted, request.said_version, x.version),
@@ -392,7 +426,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.store(s, p, b, self.raised(b, after, granted), granted | refused)
         self.forget_alteration(s, p, b)
 
-    def told_complete_isr_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def told_handle_alter_partition_response(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, before, after = old.alteration[p][b], old.replica[p][b], new.replica[p][b]
         answer = request.stage.upper().replace("-", "_")
         if request.stage == "success" and after.version == request.said_version != before.version:

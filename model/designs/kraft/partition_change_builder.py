@@ -11,12 +11,13 @@ Source: PartitionChangeBuilder.java of Kafka 4.2; KIP-966.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.partition_reassignment_replicas import Assignment, PartitionReassignmentReplicas
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import broker, every, none, optional, per, set_of, setting, some, when
+from isrcheck.model.language import broker, every, idle, none, optional, per, set_of, setting, some, when
+from isrcheck.model.language.together import Together
 
 
 class Change(NamedTuple):
@@ -28,7 +29,7 @@ class Change(NamedTuple):
     changed: Any
 
 
-class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
+class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
     """Elections, eligible leader replicas, the last known leader."""
 
     abstract = True
@@ -47,11 +48,25 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
     )
     unclean = setting(False, meaning="unclean.leader.election.enable: without anybody else any live replica may lead")
     elr = setting(True, meaning="the controller keeps eligible leader replicas, and the ISR may become empty (KIP-966)")
+    removed_replica = setting(
+        "stays-eligible",
+        choices=("stays-eligible", "leaves"),
+        meaning="reassignments, elr: a replica that a reassignment takes from the ISR, and that leaves it smaller than "
+        "min.insync.replicas, is an eligible leader replica; or it leaves the ELR as it leaves the partition",
+    )
     last_known_leader = setting(
         "must-live",
         choices=("must-live", "may-be-dead", "never"),
         meaning="elr: with ISR and ELR empty the last known leader is elected if it is active; even if it is not, as "
         "before KAFKA-19522; or never",
+    )
+
+    together: ClassVar[Together] = (
+        idle(
+            "removed_replica",
+            unless=lambda m: m.elr and m.reassignments > 0,
+            words="it needs elr and reassignments of 1 or more",
+        ),
     )
 
     def holds(self) -> dict[str, Any]:
@@ -86,12 +101,15 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         found = isr.is_empty & elr.is_empty & (s.last_leader[p] == x)
         return found & active.has(x) if self.last_known_leader == "must-live" else found
 
-    def is_elected(self, s: Any, p: int, leader: Any, isr: Any, elr: Any, active: Any) -> Any:
+    def is_elected(
+        self, s: Any, p: int, leader: Any, isr: Any, elr: Any, active: Any, assigned: Assignment | None
+    ) -> Any:
         """electAnyLeader: whether a broker, or nobody, leads after a change.
 
         Whoever leads goes on if it may; then any who may; then the last known leader; then, if elections may be
-        unclean, any that is active; else nobody.
+        unclean, any replica that is active; else nobody.
         """
+        replicas = {x: True if assigned is None else assigned.replicas.has(x) for x in self.brokers}
 
         def first(able: dict[Any, Any]) -> Any:
             """Whether the one asked about is able, and the first of these where order counts."""
@@ -104,9 +122,9 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         valid = {x: self.is_valid(s, p, x, isr, elr, active) for x in self.brokers}
         last = {x: self.is_last_known(s, p, x, isr, elr, active) for x in self.brokers}
         present = {x: (s.state[p].leader == x) & valid[x] for x in self.brokers}
-        stages = [present, valid, last]
+        stages = [present, {x: valid[x] & replicas[x] for x in self.brokers}, last]
         if self.unclean:
-            stages.append({x: active.has(x) for x in self.brokers})
+            stages.append({x: active.has(x) & replicas[x] for x in self.brokers})
         answer: Any = leader is none
         for i, able in reversed(list(enumerate(stages))):
             anybody = some(able.values())
@@ -117,7 +135,7 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: Any, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """The ELR of an ISR: all that left an ISR since it was as large as min.insync.replicas asks for.
+        """maybePopulateTargetElr: all that left an ISR since it was as large as min.insync.replicas asks for.
 
         The high watermark waits for as many members (KAFKA-15583), so these have all that is committed.
         """
@@ -126,46 +144,71 @@ class PartitionChangeBuilder(ProducePurgatory, MetadataLog):
         grown = (s.elr[p] | s.state[p].isr) - isr
         if stopped_uncleanly is not None:
             grown = grown - stopped_uncleanly
-        return when(isr.size >= self.effective_min_isr, grown - grown, grown)
+        return when(isr.size >= self.min_isr_of(s, s.state[p]), grown - grown, grown)
 
-    def build(self, s: Any, p: int, isr: Any, elr: Any, leader: Any) -> Change:
-        """build: a partition with an ISR, an ELR and a leader that was elected for them.
+    def build(
+        self,
+        s: Any,
+        p: int,
+        isr: Any,
+        leader: Any,
+        active: Any,
+        stopped_uncleanly: Any = None,
+        assignment: Assignment | None = None,
+        where: Any = True,
+    ) -> Change:
+        """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
 
-        One that leads from the ELR, or uncleanly, is the ISR from then on. Without ELR the last members of an ISR stay
-        in it (KAFKA-708). The leader epoch goes up whenever another leads or nobody, the partition epoch with every
-        change.
+        First a reassignment is completed, then follow the ELR and the election. Who leads from the ELR, or uncleanly,
+        is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the last
+        members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or when
+        there are replicas less; the partition epoch with every change.
         """
         state = s.state[p]
+        isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
         if not self.elr:
             isr = when(isr.is_empty, state.isr, isr)
+        elr = self.next_elr(s, p, isr, stopped_uncleanly)
+        if assigned is not None and self.removed_replica == "leaves":
+            elr = elr & assigned.replicas
+        s.require(when(where, self.is_elected(s, p, leader, isr, elr, active, assigned), True))
         alone = isr - isr if leader is none else (isr - isr) | {leader}
         outside = False if leader is none else ~isr.has(leader)
+        eligible = False if leader is none else isr.is_empty & elr.has(leader)
+        elr = when(outside, when(eligible, elr - alone, elr - elr), elr)
         isr = when(outside, alone, isr)
-        elr = when(outside, elr - alone, elr)
-        moved = state.leader != leader
+        elects = state.leader != leader
         last: Any = s.last_leader[p] if self.keeps_last_leader else none
         if self.keeps_last_leader:
             last = when(last.is_none, state.leader, last) if leader is none else none
-        changed = moved | (isr != state.isr)
+        changed, moved = elects | (isr != state.isr), elects
         if self.elr:
             changed = changed | (elr != s.elr[p])
-        registration = {
-            "leader": leader,
-            "isr": isr,
-            "epoch": when(moved, state.epoch + 1, state.epoch),
-            "version": when(changed, state.version + 1, state.version),
-        }
+        registration: dict[str, Any] = {"leader": leader, "isr": isr}
+        before = self.assignment_of(s, p)
+        if assigned is not None and before is not None:
+            moved = moved | ~(state.replicas <= assigned.replicas)
+            changed = changed | moved | some(x != y for x, y in zip(assigned, before, strict=True))
+            registration |= assigned._asdict()
+        registration["epoch"] = when(moved, state.epoch + 1, state.epoch)
+        registration["version"] = when(changed, state.version + 1, state.version)
         return Change(registration, elr, last, changed)
 
-    def rebuilt(self, s: Any, p: int, isr: Any, elr: Any) -> Change:
-        """A change of ISR and ELR by which nobody is elected: who leads goes on, or nobody leads."""
+    def cleared(self, s: Any, p: int) -> Change:
+        """ClearElrRecord: nobody is eligible any more, nor known to have led last; a change like any other."""
         state = s.state[p]
-        changed = isr != state.isr
-        if self.elr:
-            changed = changed | (elr != s.elr[p])
-        registration = {"isr": isr, "epoch": state.epoch, "version": when(changed, state.version + 1, state.version)}
-        last = s.last_leader[p] if self.keeps_last_leader else none
-        return Change(registration, elr, last, changed)
+        elr: Any = s.elr[p] if self.elr else state.isr - state.isr
+        last: Any = s.last_leader[p] if self.keeps_last_leader else none
+        kept = self.elr_is_cleared != "always" and self.min_isr_then > self.min_isr
+        clears = ~state.isr.is_empty if kept else True
+        changed = clears & ~elr.is_empty
+        if self.keeps_last_leader:
+            changed = changed | (clears & ~last.is_none)
+            last = when(clears, none, last)
+        if self.min_isr_change == "with-a-partition-epoch":
+            changed = True
+        version = when(changed, state.version + 1, state.version)
+        return Change({"version": version}, when(clears, elr - elr, elr), last, changed)
 
     def has_room(self, s: Any) -> Any:
         """Whether the bounds of the search leave room for another epoch and another version."""

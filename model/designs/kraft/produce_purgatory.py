@@ -24,7 +24,6 @@ from isrcheck.model.language import (
     per,
     record,
     sequence,
-    setting,
     some,
     when,
 )
@@ -34,13 +33,6 @@ class ProducePurgatory(UnifiedLog):
     """Who waits where, what was told, what was committed."""
 
     abstract = True
-
-    min_isr = setting(
-        1,
-        at_least=1,
-        at_most=5,
-        meaning="min.insync.replicas: an ISR that is smaller takes no writes and raises no high watermark",
-    )
 
     def holds(self) -> dict[str, Any]:
         records = sequence(self.any_record(), self.log_size)
@@ -53,21 +45,15 @@ class ProducePurgatory(UnifiedLog):
             "committed": per(any_partition(self), committed),
         }
 
-    @property
-    def effective_min_isr(self) -> int:
-        """effectiveMinIsr: no more than there are replicas."""
-        return int(min(self.min_isr, len(self.brokers)))
-
     # --- who waits --------------------------------------------------------------------------------------------------
 
     def complete_delayed(
-        self, s: Any, b: Any, high_watermark: Any, quorum: Any, written: tuple[Any, Any] | None = None
+        self, s: Any, b: Any, high_watermark: Any, enough: Any, written: tuple[Any, Any] | None = None
     ) -> None:
         """Tells whoever waits at a leader for no more than its high watermark; `written` is a record just appended.
 
-        With fewer members of the ISR that it reckons with than min.insync.replicas a leader tells an error.
+        Without `enough` members of the ISR that it reckons with a leader tells an error.
         """
-        enough = quorum.size >= self.effective_min_isr
         for i in range(self.max_records):
             at, end = s.waiting[i].at, s.waiting[i].end
             here: Any = at == b

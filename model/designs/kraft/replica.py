@@ -89,6 +89,12 @@ class Replica(MetadataLog):
         known = {f: when(forgets, UNKNOWN, x) for f, x in old.broker_epochs.items()}
         return Followers(ends, known, isr)
 
+    def known_of(self, old: Followers, replicas: Any) -> Followers:
+        """updateAssignmentAndIsr: a leader knows nothing of who is no replica."""
+        ends = {f: when(replicas.has(f), end, UNKNOWN) for f, end in old.ends.items()}
+        known = {f: when(replicas.has(f), x, UNKNOWN) for f, x in old.broker_epochs.items()}
+        return Followers(ends, known, old.caught_up & replicas)
+
     def after_fetch(
         self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any, life: Any = None
     ) -> Followers:

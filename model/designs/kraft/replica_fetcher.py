@@ -67,7 +67,8 @@ class ReplicaFetcher(Partition):
         "at-once",
         choices=("at-once", "apart", "apart-checked"),
         meaning="when a leader notes how far a follower is for which it has read: at once; or later, for it lets go of "
-        "its lock between; or later, unless its own epoch is another by then",
+        "its lock between; or later, unless its own epoch is another by then, which is compared under each lock: as it "
+        "notes, and as it asks for a larger ISR",
     )
     late_notes = setting(
         1,
@@ -108,7 +109,8 @@ class ReplicaFetcher(Partition):
             )
             found["answer"] = per(any_partition(self), per(broker, per(broker, answer)))
         if self.note_fetch != "at-once":
-            fields = {"stage": enum("none", "read", "orphan"), "epoch": self.any_epoch(), "offset": any_end(self)}
+            stage, end = enum("none", "read", "orphan"), any_end(self)
+            fields = {"stage": stage, "epoch": self.any_epoch(), "offset": end, "leaders_end": end}
             if self.restarts:
                 fields["broker_epoch"] = number(0, self.restarts)
             found["unnoted"] = per(any_partition(self), per(broker, per(broker, record(**fields))))
@@ -117,7 +119,8 @@ class ReplicaFetcher(Partition):
 
     @property
     def nothing_read(self) -> dict[str, Any]:
-        return {"stage": "none", "epoch": 0, "offset": 0, **({"broker_epoch": 0} if self.restarts else {})}
+        nothing = {"stage": "none", "epoch": 0, "offset": 0, "leaders_end": 0}
+        return {**nothing, **({"broker_epoch": 0} if self.restarts else {})}
 
     def no_answer(self) -> dict[str, Any]:
         nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
@@ -156,6 +159,7 @@ class ReplicaFetcher(Partition):
     def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether a fetch gets an answer: follower and leader agree on who leads in which epoch (KIP-320)."""
         found = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
+        found = found & self.is_replica(self.image_of(s, leader).partition[p], follower)
         return found & (s.replica[p][leader].epoch == s.replica[p][follower].epoch) if self.fetch_fencing else found
 
     def read_for(self, s: Any, p: int, follower: Any, leader: Any) -> dict[str, Any]:
@@ -197,17 +201,20 @@ class ReplicaFetcher(Partition):
         follower: Any,
         offset: Any,
         where: Any = True,
-        orphan: Any = False,
+        read: Any = None,
         life: Any = None,
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
 
-        Of an orphan nothing is noted, but it is asked whether it is in sync: it may be added for what it was.
+        `read` is what the leader has read for it before, when its own log end may have been another. Of an orphan
+        nothing is noted, but it is asked whether it is in sync: it may be added for what it was.
         """
         x = self.leading(s, p, leader)
-        known = when(orphan, False, where)
+        known, leaders_end = where, x.log.length
+        if read is not None:
+            known, leaders_end = when(read.stage == "orphan", False, where), read.leaders_end
         moved = known & (x.followers.ends[follower] != offset)
-        new = self.after_fetch(s, x.followers, follower, offset, x.log.length, life)
+        new = self.after_fetch(s, x.followers, follower, offset, leaders_end, life)
         x = x._replace(followers=self.chosen_followers(known, new, x.followers))
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
@@ -277,6 +284,7 @@ class ReplicaFetcher(Partition):
         unnoted.stage = "read"
         unnoted.epoch = s.replica[p][leader].epoch
         unnoted.offset = s.log[p][follower].length
+        unnoted.leaders_end = s.log[p][leader].length
         if self.restarts:
             unnoted.broker_epoch = s.broker_epoch[follower]
 
@@ -299,7 +307,7 @@ class ReplicaFetcher(Partition):
         if self.restarts and self.former_life == "refused":
             image, life = self.image_of(s, leader), read.broker_epoch
             where = where & ~(image.live.has(follower) & (image.broker_epoch[follower] > life))
-        x = self.noted(s, p, leader, follower, read.offset, where, read.stage == "orphan", life)
+        x = self.noted(s, p, leader, follower, read.offset, where, read, life)
         s.unnoted[p][leader][follower] = self.nothing_read
         self.store(s, p, leader, x, where)
 
@@ -343,7 +351,7 @@ class ReplicaFetcher(Partition):
         cut, cache = own.truncated(length), s.epoch_cache[p][follower]
         noted = self.epoch_noted(cache, answer["record"].epoch, own.length)
         s.log[p][follower] = when(has, own.appended(answer["record"]), cut)
-        s.epoch_cache[p][follower] = when(has, noted, self.epochs_below(cache, length))
+        s.epoch_cache[p][follower] = when(has, noted, when(diverges, self.epochs_below(cache, length), cache))
         told = minimum(answer["high_watermark"], length + when(has, 1, 0))
         kept = minimum(replica.high_watermark, length)
         replica.high_watermark = when(where, when(diverges, kept, told), replica.high_watermark)

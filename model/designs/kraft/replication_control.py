@@ -2,21 +2,39 @@
 
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
-Left out: creation and deletion of topics, reassignment, several partitions in a request, other directories, and the
-checks that cannot fail here: of a topic or partition that there is not, of a request ahead of the controller.
+Left out: creation and deletion of topics, several partitions in a request, directories that fail, and the checks that
+cannot fail here: of a topic or partition that there is not, of a request ahead of the controller.
 
 Source: ReplicationControlManager.java of Kafka 4.2; KIP-497, KIP-841, KIP-903.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
 from isrcheck.model.designs.kraft.partition_change_builder import Change, PartitionChangeBuilder
 from isrcheck.model.designs.kraft.replica import UNKNOWN
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import action, becomes, broker, goal, setting, some, when
+from isrcheck.model.language import (
+    action,
+    becomes,
+    broker,
+    every,
+    goal,
+    idle,
+    none,
+    number,
+    optional,
+    set_of,
+    setting,
+    some,
+    when,
+)
+from isrcheck.model.language.together import Together
+
+somebody_or_nobody = optional(broker)
+"""Who leads after a change."""
 
 
 class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
@@ -29,6 +47,34 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         meaning="the controller refuses members that are fenced or in controlled shutdown (KIP-841), or that have "
         "started anew since they fetched (KIP-903)",
     )
+    directory_assignments = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="times that a broker says in which directory its replica is, after a move or a failed disk",
+        bound=lambda m, s: s.directory_assignments == m.directory_assignments if m.directory_assignments else False,
+    )
+    assigned_directory = setting(
+        "clears-elr",
+        choices=("clears-elr", "keeps-elr"),
+        meaning="directory_assignments, elr: with the directory the ELR is cleared, for handleAssignReplicasToDirs of "
+        "4.2 does not say that there are eligible leader replicas; or it stays",
+    )
+    cancellations = setting(False, meaning="reassignments: one may be cancelled")
+
+    together: ClassVar[Together] = (
+        idle(
+            "assigned_directory",
+            unless=lambda m: m.elr and m.directory_assignments > 0,
+            words="it needs elr and directory_assignments of 1 or more",
+        ),
+        idle("cancellations", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
+    )
+
+    def holds(self) -> dict[str, Any]:
+        if not self.directory_assignments:
+            return {}
+        return {"directory_assignments": number(0, self.directory_assignments)}
 
     # --- what is committed ------------------------------------------------------------------------------------------
 
@@ -39,18 +85,21 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         live: Any = None,
         started: Any = None,
         where: Any = True,
+        min_isr_changes: bool = False,
     ) -> None:
         """Commits changes of partitions, in one batch with who is active then, within the bounds of the search."""
         for p, change in changes.items():
             state = s.state[p]
-            moved = change.registration["epoch"] != state.epoch
+            moved = change.registration.get("epoch", state.epoch) != state.epoch
             s.require(when(where & moved, state.epoch < self.max_leader_epoch, True))
             s.require(when(where & change.changed, state.version < self.max_version, True))
             if self.elr:
                 s.elr[p] = when(where, change.elr, s.elr[p])
             if self.keeps_last_leader:
                 s.last_leader[p] = when(where, change.last_leader, s.last_leader[p])
-        self.commit_batch(s, {p: change.registration for p, change in changes.items()}, live, started, where)
+        self.commit_batch(
+            s, {p: change.registration for p, change in changes.items()}, live, started, where, min_isr_changes
+        )
 
     # --- AlterPartition ---------------------------------------------------------------------------------------------
 
@@ -75,23 +124,84 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def alter_partition(self, s: Any, p: int, b: Any) -> None:
         """alterPartition: the controller alters the ISR as a leader asks, or refuses, and its answer is on its way."""
         request = s.alteration[p][b]
-        s.require(request.stage == "asked")
+        granted = self.is_granted(s, p, b)
+        s.require(request.stage == "asked", ~(granted & self.ends_leadership(s, p, b)))
+        change = self.build(s, p, request.isr, b, s.live, where=False)
         answer: Any = "success"
+        if self.reassignments:
+            later = change.registration["epoch"] != request.epoch
+            answer = when(later, "success-in-later-epoch", "success")
         for condition, code in reversed(self.refusals(s, p, b)):
             answer = when(condition, code, answer)
-        granted = answer == "success"
-        change = self.build(s, p, request.isr, self.next_elr(s, p, request.isr), b)
-        writes = granted & change.changed
         request.stage = answer
         request.said_version = when(granted, change.registration["version"], 0)
-        self.commit_change(s, {p: change}, where=writes)
+        self.commit_change(s, {p: change}, where=granted & change.changed)
+
+    def is_granted(self, s: Any, p: int, b: Any) -> Any:
+        return every(~condition for condition, _ in self.refusals(s, p, b))
+
+    def ends_leadership(self, s: Any, p: int, b: Any) -> Any:
+        """Whether the ISR that a leader asks for completes a reassignment that takes the partition from it."""
+        _, assigned = self.completed(s.alteration[p][b].isr, self.assignment_of(s, p))
+        return False if assigned is None else ~assigned.replicas.has(b)
 
     def told_alter_partition(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, answer = old.alteration[p][b], new.alteration[p][b].stage
         asks = f"the controller handles the request of {b} for ISR {request.isr} at version {request.version}"
-        if answer != "success":
+        if not answer.startswith("success"):
             return f"{asks}, and refuses it: {answer.upper().replace('-', '_')}"
         return f"{asks}: {self.change_in_words(old, new, p)}"
+
+    @action(p=any_partition, b=broker, leader=broker, actor="controller")
+    def alter_partition_and_elect(self, s: Any, p: int, b: Any, leader: Any) -> None:
+        """alterPartition, where the ISR completes a reassignment that takes the partition from the leader that asks.
+
+        Another is elected in the same record, and the answer is NEW_LEADER_ELECTED.
+        """
+        if not self.reassignments:
+            return
+        request = s.alteration[p][b]
+        s.require(request.stage == "asked", self.is_granted(s, p, b), self.ends_leadership(s, p, b))
+        self.commit_change(s, {p: self.build(s, p, request.isr, leader, s.live)})
+        request.stage = "new-leader-elected"
+
+    def told_alter_partition_and_elect(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+        asks = f"the controller handles the request of {b} for ISR {old.alteration[p][b].isr}"
+        return f"{asks}, which completes the reassignment: {leader} leads, {self.change_in_words(old, new, p)}"
+
+    # --- reassignment -----------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, target=set_of(broker), leader=somebody_or_nobody, actor="operator", perturbation=True)
+    def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
+        """changePartitionReassignment: the partition is to move to other replicas, whatever it was to do before.
+
+        It has moved at once if the ISR has all of them.
+        """
+        if not self.reassignments or not target:
+            return
+        state = s.state[p]
+        s.require(s.reassignments < self.reassignments, state.replicas - state.removing != target)
+        s.reassignments += 1
+        change = self.build(s, p, state.isr, leader, s.live, assignment=self.reassigned(s, p, target))
+        self.commit_change(s, {p: change})
+
+    def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
+        now = old.state[p].replicas
+        asks = f"an operator asks for replicas {target} in place of {now}"
+        return f"{asks}: {self.change_in_words(old, new, p)}"
+
+    @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
+    def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
+        """cancelPartitionReassignment: the partition stays where it was; refused if nobody of there is in the ISR."""
+        if not self.reassignments or not self.cancellations:
+            return
+        state = s.state[p]
+        s.require(~state.adding.is_empty | ~state.removing.is_empty, ~(state.isr - state.adding).is_empty)
+        change = self.build(s, p, state.isr - state.adding, leader, s.live, assignment=self.reverted(s, p))
+        self.commit_change(s, {p: change})
+
+    def told_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
+        return f"an operator cancels the reassignment: {self.change_in_words(old, new, p)}"
 
     # --- elections --------------------------------------------------------------------------------------------------
 
@@ -102,11 +212,52 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             return
         state = s.state[p]
         s.require(state.leader != leader, state.isr.has(leader), s.live.has(leader))
-        elr = s.elr[p] if self.elr else state.isr - state.isr
-        self.commit_change(s, {p: self.build(s, p, state.isr, elr, leader)})
+        if self.reassigns and self.election == "in-order":
+            s.require(state.replicas.has(leader))
+        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, where=False)})
 
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
+
+    # --- directories ------------------------------------------------------------------------------------------------
+
+    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any) -> None:
+        """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition."""
+        if not self.directory_assignments:
+            return
+        s.require(s.directory_assignments < self.directory_assignments, self.is_up(s, b))
+        s.require(self.is_replica(s.state[p], b))
+        s.directory_assignments += 1
+        elr = self.elr_of(s, p)
+        kept = elr if self.assigned_directory == "keeps-elr" else elr - elr
+        last = s.last_leader[p] if self.keeps_last_leader else none
+        self.commit_change(s, {p: Change({"version": s.state[p].version + 1}, kept, last, True)})
+
+    def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any) -> str:
+        return f"{b} tells the controller in which directory its replica is: {self.change_in_words(old, new, p)}"
+
+    def elr_of(self, s: Any, p: int) -> Any:
+        return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
+
+    # --- min.insync.replicas ----------------------------------------------------------------------------------------
+
+    @action(actor="operator", perturbation=True)
+    def incremental_alter_configs(self, s: Any) -> None:
+        """incrementalAlterConfigs: min.insync.replicas is another from now on, and the ELR is cleared with it.
+
+        What the ELR says was true of the value before (KAFKA-16540).
+        """
+        if not self.min_isr_then:
+            return
+        s.require(~s.min_isr_changed)
+        self.commit_change(s, {p: self.cleared(s, p) for p in self.all_partitions}, min_isr_changes=True)
+
+    def told_incremental_alter_configs(self, old: Any, new: Any) -> str:
+        said = f"an operator changes min.insync.replicas from {self.min_isr} to {self.min_isr_then}"
+        return f"{said}: {self.change_in_words(old, new, 0)}"
+
+    # --- sentences --------------------------------------------------------------------------------------------------
 
     def led_in_words(self, old: Any, new: Any, p: int) -> str:
         """Who leads after a change, and what else becomes of a partition's registration."""
@@ -118,6 +269,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         """What becomes of a partition's registration."""
         before, after = old.state[p], new.state[p]
         words = [] if before.leader == after.leader else [f"leader {becomes(before.leader, after.leader)}"]
+        if self.reassigns and before.replicas != after.replicas:
+            words.append(f"replicas {becomes(before.replicas, after.replicas)}")
         words.append(f"ISR {becomes(before.isr, after.isr)}")
         if before.epoch != after.epoch:
             words.append(f"leader epoch {before.epoch} -> {after.epoch}")
@@ -145,6 +298,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def invalid_update_version_is_answered(self, s: Any) -> Any:
         """The controller answers INVALID_UPDATE_VERSION."""
         return self.is_answered(s, "invalid-update-version")
+
+    @goal(where=lambda m: m.reassignments)
+    def new_leader_elected_is_answered(self, s: Any) -> Any:
+        """The controller answers NEW_LEADER_ELECTED."""
+        return self.is_answered(s, "new-leader-elected")
 
     @goal(where=lambda m: m.eligible_check)
     def ineligible_replica_is_answered(self, s: Any) -> Any:

@@ -125,8 +125,8 @@ class UnifiedLog(Part):
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
 
     @action(p=any_partition, b=broker, actor="operator", perturbation=True)
-    def replace_current_with_future_replica(self, s: Any, p: int, b: Any) -> None:
-        """replaceCurrentWithFutureReplica: a copy of a log in another directory, with all its records, takes its place.
+    def maybe_replace_current_with_future_replica(self, s: Any, p: int, b: Any) -> None:
+        """maybeReplaceCurrentWithFutureReplica: a copy of a log in another directory takes its place, with all records.
 
         The epoch cache of the copy was filled by the records that were copied; an epoch that has none is not in it.
         """
@@ -143,7 +143,7 @@ class UnifiedLog(Part):
                 found = when((log.length > offset) & begins, found.appended({"epoch": epoch, "start": offset}), found)
             s.epoch_cache[p][b] = found
 
-    def told_replace_current_with_future_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def told_maybe_replace_current_with_future_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         before, after = (" and ".join(f"{x.epoch}" for x in y.epoch_cache[p][b]) for y in (old, new))
         forgot = f", and knows of epochs {after or 'none'} where it knew of {before}" if after != before else ""
         return f"{b} has moved its log to another directory{forgot}"

@@ -1,0 +1,91 @@
+"""Controlled shutdown: a broker tells the controller that it shuts down, and stops in its own time.
+
+From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops, and as long
+others find it alive: a leader knows no better, and it is the controller still if it was.
+
+Left out: commands to a broker that shuts down; a session of such a broker that expires before it stops, or is still
+there after a crash.
+
+Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs.commands import Commands
+from isrcheck.model.language import action, becomes, broker, none, number, set_of, setting, when
+
+
+class ControlledShutdown(Commands):
+    """Brokers that stop in order."""
+
+    abstract = True
+
+    shutdowns = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="controlled shutdowns",
+        bound=lambda m, s: s.shutdowns == m.shutdowns if m.shutdowns else False,
+    )
+
+    @property
+    def has_crashes(self) -> bool:
+        return bool(super().has_crashes or self.shutdowns)
+
+    def variables(self) -> dict[str, Any]:
+        """Besides, who is stopping."""
+        found = super().variables()
+        if self.shutdowns:
+            found["shutdowns"] = number(0, self.shutdowns)
+            found["stopping"] = set_of(broker)
+        return found
+
+    @action(b=broker, actor="b", perturbation=True)
+    def begin_controlled_shutdown(self, s: Any, b: Any) -> None:
+        """A broker tells the controller that it shuts down: it fetches no more, and to the controller is not live."""
+        if not self.shutdowns:
+            return
+        s.require(s.shutdowns < self.shutdowns, self.is_up(s, b), s.live.has(b))
+        s.shutdowns += 1
+        s.stopping = s.stopping | {b}
+        s.live = s.live - {b}
+
+    def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
+
+    @action(b=broker, actor="b", perturbation=True)
+    def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
+        """A broker that shuts down stops at last, in its own time, and closes its session."""
+        if not self.shutdowns:
+            return
+        s.require(s.stopping.has(b))
+        self.stop(s, b)
+
+    def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} stops at last{self.lost_in_words(old, new, b)}"
+
+    @action(b=broker, actor="b")
+    def register_again(self, s: Any, b: Any) -> None:
+        """A broker that had lost its session, and does not shut down, has a new one."""
+        if not self.expiries:
+            return
+        if self.shutdowns:
+            s.require(~s.stopping.has(b))
+        super().register_again(s, b)
+
+    def has_session(self, s: Any, b: Any) -> Any:
+        """Whether a broker is alive to those who do not ask the controller."""
+        return s.live.has(b) | s.stopping.has(b) if self.shutdowns else s.live.has(b)
+
+    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+        super().stop(s, b, kept)
+        if self.shutdowns:
+            if self.controller_failover:
+                s.controller = when(s.stopping.has(b) & (s.controller == b), none, s.controller)
+            s.stopping = s.stopping - {b}
+
+    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+        found = super().may_fetch(s, p, follower, leader)
+        return found & ~s.stopping.has(follower) if self.shutdowns else found

@@ -1,0 +1,267 @@
+"""A leader whose ISR is pending: it has asked for another one, and does not wait for the answer.
+
+Until it learns what became of its request it reckons with the largest ISR that there may be. It learns by the response:
+it has the new ISR, rolls back, asks again, or goes on waiting for news. News are commands: of a new leader epoch, or,
+where the controller answers before it writes (the text of KIP-497), of a later version in the leader's own epoch.
+
+Left out: the lag of a leader's metadata cache, so that it knows at once who has a session; the controller still judges
+later than the leader asks. That the high watermark waits for a follower that has caught up and may join soon, which in
+time is not waited for (KAFKA-15021 is of `kraft`). That the lives of members are told apart (KIP-903) is of `kraft`
+alone, in Kafka as here: a replica may join for what it had fetched before its broker started anew.
+
+Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.designs import sentences
+from isrcheck.model.designs.alterations import AWAITING_NEWS, RETRIED, ROLLED_BACK, Alterations, any_request, one_of
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.language import action, asked, becomes, broker, flag, set_of, setting, some, when
+
+
+class PendingIsr(Alterations):
+    """A leader's side of AlterIsr."""
+
+    abstract = True
+
+    eligible_check = setting(
+        True,
+        meaning="fenced and stopping brokers do not join the ISR: no leader asks for one that has no session, and the "
+        "controller refuses both (KIP-841, KAFKA-14140)",
+    )
+    expand_guard = setting(
+        "epoch-start",
+        choices=("high-watermark", "epoch-start", "at-fetch"),
+        meaning="when a replica may join the ISR: at the leader's high watermark; also at the start of the leader's "
+        "epoch (KAFKA-7128); or by that and only as the leader handles a fetch of it, as Kafka does",
+    )
+    isr_in_flight = setting(
+        "maximal",
+        choices=("maximal", "committed", "requested"),
+        meaning="the ISR that the high watermark waits for while an alteration is pending: the largest that there may "
+        "be, the last known one, or the one asked for",
+    )
+    pending_isr = setting(
+        "union",
+        choices=("union", "last"),
+        meaning="with several requests under way, what is pending: all that was asked for, or the last",
+    )
+    commit_after_shrink = setting(
+        True,
+        meaning="a leader looks at its high watermark when it learns that the ISR has become smaller (KAFKA-13091)",
+    )
+
+    # --- variables --------------------------------------------------------------------------------------------------
+
+    @property
+    def commits_on_events(self) -> bool:
+        """Whether a leader must remember that it has to look at its high watermark."""
+        return not self.commit_after_shrink
+
+    def replica_fields(self) -> dict[str, Any]:
+        found = {**super().replica_fields(), "pending": set_of(broker)}
+        if self.commits_on_events:
+            found["looks"] = flag
+        return found
+
+    # --- whom the leader waits for ----------------------------------------------------------------------------------
+
+    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+        replica = s.replica[p][leader]
+        if self.isr_in_flight == "committed":
+            return replica.isr
+        if self.isr_in_flight == "requested":
+            return when(replica.pending.is_empty, replica.isr, replica.pending)
+        return replica.isr | replica.pending
+
+    def may_commit(self, s: Any, p: int, leader: Any) -> Any:
+        return s.replica[p][leader].looks if self.commits_on_events else super().may_commit(s, p, leader)
+
+    # --- the leader asks --------------------------------------------------------------------------------------------
+
+    def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+        return super().may_expand(s, p, b, follower) & self.is_eligible(s, follower)
+
+    def is_eligible(self, s: Any, follower: Any) -> Any:
+        """Whether a leader may ask that a follower be in the ISR; of a shutdown the controller alone knows."""
+        return self.has_session(s, follower) if self.eligible_check else True
+
+    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+        """The leader sends AlterIsr at the version that it knows, and from now on reckons with what it asks for."""
+        replica = s.replica[p][b]
+        free = [~self.is_under_way(s, p, b, i) for i in self.all_requests]
+        expected = [self.is_under_way(s, p, b, i) & self.is_expected(s, p, b, i) for i in self.all_requests]
+        s.require(self.leads(s, p, b), some(free), replica.pending.is_empty | some(expected))
+        if self.requests_in_flight == 1:
+            s.require(replica.pending.is_empty)
+        earlier: Any = False
+        for i in self.all_requests:
+            one = s.alteration[p][b][i]
+            s.require(~(expected[i] & (one.isr == isr)))
+            s.alteration[p][b][i] = when(free[i] & ~earlier if i else free[i], self.new_request(s, p, b, isr), one)
+            earlier = free[i] | earlier
+        replica.pending = replica.pending | isr if self.pending_isr == "union" else isr
+
+    def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
+        """A leader asks for another ISR, and reckons with what it asks for."""
+        who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
+        pending = becomes(replica.pending, new.replica[p][b].pending)
+        asks = f"asks the controller for an ISR {whom} (AlterIsr at version {replica.version})"
+        return f"{who} {asks}; its ISR is {replica.isr}, pending {pending}"
+
+    # --- the leader learns ------------------------------------------------------------------------------------------
+
+    def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
+        super().become_leader(s, p, b, epoch, isr)
+        self.forget_pending(s, p, b, looks=True)
+
+    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+        super().become_follower(s, p, b, leader, epoch, truncates)
+        self.forget_pending(s, p, b)
+
+    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+        super().give_up_role(s, p, b, high_watermark)
+        self.forget_pending(s, p, b)
+
+    def forget_pending(self, s: Any, p: int, b: Any, looks: Any = False) -> None:
+        s.replica[p][b].pending = set()
+        if self.commits_on_events:
+            s.replica[p][b].looks = looks
+
+    @action(p=any_partition, b=broker, request=any_request, actor="b")
+    def adopt_isr_by_response(self, s: Any, p: int, b: Any, request: int) -> None:
+        """The response says that the ISR is altered: the leader has it now, at the version that it is told."""
+        one, replica = self.answered(s, p, b, request, "success"), s.replica[p][b]
+        s.require(self.is_news(s, p, b, request))
+        smaller = replica.isr >= one.isr
+        replica.isr = one.isr
+        replica.version = one.said_version if self.says_version else one.version + 1
+        self.forget_pending(s, p, b, looks=replica.looks | ~smaller if self.commits_on_events else False)
+        s.alteration[p][b][request] = self.no_alteration()
+
+    def told_adopt_isr_by_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
+        return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
+
+    def is_news(self, s: Any, p: int, b: Any, i: int) -> Any:
+        """Whether a success is of a version that the leader may believe: not an earlier one than it knows."""
+        one = s.alteration[p][b][i]
+        return one.said_version >= s.replica[p][b].version if self.says_version else one.stage == "success"
+
+    @action(p=any_partition, b=broker, request=any_request, actor="b")
+    def roll_back_isr(self, s: Any, p: int, b: Any, request: int) -> None:
+        """The response says that nothing was done: the leader has its last known ISR, and what else is under way."""
+        self.answered(s, p, b, request, *ROLLED_BACK)
+        pending: Any = s.replica[p][b].pending - set(self.brokers)
+        for i in self.all_requests:
+            if i != request:
+                other = s.alteration[p][b][i]
+                waits = self.is_under_way(s, p, b, i) & self.is_expected(s, p, b, i) & ~one_of(other.stage, ROLLED_BACK)
+                pending = when(waits, other.isr, pending)
+        s.replica[p][b].pending = pending
+        s.alteration[p][b][request] = self.no_alteration()
+
+    def told_roll_back_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        pending = becomes(old.replica[p][b].pending, new.replica[p][b].pending)
+        isr, error = new.replica[p][b].isr, self.error_in_words(old, p, b, request)
+        return f"{b} is told {error}: it rolls back to ISR {isr}, pending {pending}"
+
+    @action(p=any_partition, b=broker, request=any_request, actor="b")
+    def retry_alter_isr(self, s: Any, p: int, b: Any, request: int) -> None:
+        """The response says that the wrong controller, or the wrong life, was asked: the leader asks again."""
+        self.answered(s, p, b, request, *RETRIED).stage = "asked"
+
+    def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        one = old.alteration[p][b][request]
+        return f"{b} is told {self.error_in_words(old, p, b, request)}, and asks again for ISR {one.isr}"
+
+    @action(p=any_partition, b=broker, request=any_request, actor="b")
+    def await_later_version(self, s: Any, p: int, b: Any, request: int) -> None:
+        """The response says that something later was decided: the ISR stays pending until the leader hears of it."""
+        one = s.alteration[p][b][request]
+        told = one_of(one.stage, AWAITING_NEWS)
+        if self.says_version:
+            told = told | ((one.stage == "success") & ~self.is_news(s, p, b, request))
+        s.require(told, self.is_expected(s, p, b, request))
+        s.alteration[p][b][request] = self.no_alteration()
+
+    def told_await_later_version(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+        pending, error = new.replica[p][b].pending, self.error_in_words(old, p, b, request)
+        return f"{b} is told {error}: something later was decided, and until it hears of it, {pending} is pending"
+
+    # --- the leader hears by a command in its own epoch --------------------------------------------------------------
+
+    @property
+    def tells_by_command(self) -> bool:
+        """Whether a leader hears by a command that the ISR is as it asked for."""
+        return bool(self.answer == "before-write")
+
+    def changes_isr(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
+        replica = s.replica[p][b]
+        later = (request.epoch == replica.epoch) & (request.version > replica.version)
+        later = later & self.is_current(s, b, request)
+        if self.has_topics and self.topic_id:
+            later = later & (request.incarnation == s.incarnation[p][b])
+        if self.stops_replicas:
+            later = later & (request.kind == "leader-and-isr")
+        return (request.leader == b) & self.leads(s, p, b) & later
+
+    def is_old_news(self, s: Any, b: Any, p: int, request: Any) -> Any:
+        found = super().is_old_news(s, b, p, request)
+        return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    def adopt_isr_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+        """On a command of a later version in its own epoch a leader adopts the ISR, and nothing is pending any more."""
+        if not self.tells_by_command:
+            return
+        request = self.command(s, c, b, p)
+        s.require(self.changes_isr(s, b, p, request))
+        s.replica[p][b].isr = request.isr
+        self.adopt(s, p, b, request)
+        self.forget_pending(s, p, b, looks=True)
+        self.taken(s, c, b, request)
+
+    def told_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
+        return f"{self.taking_in_words(old, c, b, p)} and leads on: ISR {isr}, version {version}; nothing is pending"
+
+    # --- when the high watermark is looked at -----------------------------------------------------------------------
+
+    def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
+        super().note_fetch(s, p, leader, follower)
+        if self.commits_on_events:
+            s.replica[p][leader].looks = True
+
+    def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
+        super().append_as(s, p, b, i, has_it)
+        if self.commits_on_events:
+            s.replica[p][b].looks = True
+
+    @action(p=any_partition, b=broker, actor="b")
+    def commit(self, s: Any, p: int, b: Any) -> None:
+        """The leader raises its high watermark to the least log end offset that it waits for, and acknowledges."""
+        super().commit(s, p, b)
+        if self.commits_on_events:
+            s.replica[p][b].looks = False
+
+    @action(p=any_partition, b=broker, actor="b")
+    def leave_high_watermark(self, s: Any, p: int, b: Any) -> None:
+        """The leader looks at its high watermark and cannot raise it; it looks again when something happens."""
+        if not self.commits_on_events:
+            return
+        replica = s.replica[p][b]
+        s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
+        replica.looks = False
+
+    def told_leave_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
+        who, waits = sentences.leader_in_words(self, old, p, b), asked(old, self.quorum_isr, p, b)
+        passed = old.replica[p][b].high_watermark
+        return f"{who} looks at its high watermark {passed} and leaves it: it waits for {waits}"
