@@ -14,7 +14,7 @@ from isrcheck.checker.judging import reason
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.mutants import Touched, mutated
-from isrcheck.checker.mutation.together import unread
+from isrcheck.checker.mutation.side_by_side import unread
 from isrcheck.checker.reports.counterexample import violations_text
 from isrcheck.checker.results import Finding, Result, Trace
 from isrcheck.checker.wording.source import repository_path
