@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import UnknownName, for_all, invariant, needs
+from isrcheck.model.language import UnknownName, every, for_all, invariant, needs
 
 
 @invariant
@@ -124,4 +124,23 @@ def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
         where=lambda p, leader: m.is_legitimate(s, p, leader),
         p=m.all_partitions,
         leader=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state", "seen_live", "channel")
+def what_is_decided_is_told(m: Any, s: Any) -> Any:
+    """A running broker that the controller has seen knows the latest leader epoch, unless a request is on its way."""
+
+    def has_heard(c: Any, p: int, b: Any) -> Any:
+        """Whether a broker has got all that a controller can have told it."""
+        seen = m.acting(s, c) & m.is_controller(s, c) & s.seen_live[c][p].has(b)
+        return seen & m.is_up(s, b) & every(s.channel[other][b].is_empty for other in m.controllers)
+
+    return for_all(
+        lambda c, p, b: s.replica[p][b].epoch == s.state[p].epoch,
+        where=lambda c, p, b: has_heard(c, p, b) & m.has_path(s, p) & m.is_assigned(s, p, b),
+        c=m.controllers,
+        p=m.all_partitions,
+        b=m.brokers,
     )

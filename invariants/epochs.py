@@ -73,6 +73,25 @@ def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
 
 
 @invariant
+@needs("log", "replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+def epoch_has_its_own_records(m: Any, s: Any) -> Any:
+    """From the offset at which a leader takes its epoch to begin on, its log has records of that epoch alone."""
+    if not m.needs_epoch_start:
+        raise UnknownName(
+            "invariant epoch-has-its-own-records is about where epochs begin; set expand_guard to epoch-start"
+        )
+    return for_all(
+        lambda p, b, offset: s.log[p][b].at(offset).epoch == s.replica[p][b].epoch,
+        where=lambda p, b, offset: (
+            m.leads(s, p, b) & (s.log[p][b].length > offset) & (s.replica[p][b].epoch_start <= offset)
+        ),
+        p=m.all_partitions,
+        b=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+@invariant
 @needs("log", "state")
 def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
     """Along each log leader epochs never fall, and none is later than the present one."""

@@ -65,3 +65,27 @@ def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
         return nothing & ~replica.truncating if "truncating" in fields else nothing
 
     return for_all(forgotten, where=lambda p, b: s.replica[p][b].role == "none", p=m.all_partitions, b=m.brokers)
+
+
+@invariant
+@needs("replica", "seen_live")  # that tells designs whose controller tells a replica its epoch from v1 and v2
+def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
+    """Who leads or follows knows a leader epoch in which it does."""
+    return for_all(
+        lambda p, b: s.replica[p][b].epoch >= 0,
+        where=lambda p, b: s.replica[p][b].role != "none",
+        p=m.all_partitions,
+        b=m.brokers,
+    )
+
+
+@invariant
+@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+def who_is_down_has_what_is_on_disk(m: Any, s: Any) -> Any:
+    """A broker that is down has no high watermark but that on its disk: what it knew besides is lost."""
+    return for_all(
+        lambda p, b: s.replica[p][b].high_watermark <= s.checkpoint[p][b],
+        where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,
+        p=m.all_partitions,
+        b=m.brokers,
+    )

@@ -27,7 +27,7 @@ from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
 """Of a mutant whose line does not run there, or says the same."""
-OPEN: Final = ("survived", "nothing new", "forbids", "equivalent", "not finished")
+OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes of which a scenario may say more."""
 ROUND: Final = 8
 """So many scenarios are asked side by side; mutants that are noticed in them are not asked in larger ones."""
@@ -125,14 +125,16 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
     """Whether a place tells more than what was known: a mutant noticed, or one that does something else after all."""
-    rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "not finished": 3, "survived": 3}
-    return rank.get(found.outcome, 4) > rank[known.outcome]
+    rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "unread": 3, "not finished": 4, "survived": 4}
+    return rank.get(found.outcome, 5) > rank[known.outcome]
 
 
 def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
     """What becomes of a mutant at one place."""
     name, settings, _ = answers.place
-    there = replace(verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None)
+    there = replace(
+        verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None, differing=()
+    )
     if difference.level is None:
         return replace(there, outcome="equivalent")
     if difference.only_forbids:

@@ -74,6 +74,8 @@ def _how(verdict: Verdict) -> str:
         case "survived" | "nothing new":
             more = verdict.extra or 0
             return "no more states" if more == 0 else f"{number(abs(more))} {'more' if more > 0 else 'fewer'} states"
+        case "unread":
+            return f"differs in {', '.join(verdict.differing) or 'nothing'}"
         case "forbids":
             return "fewer steps"
         case "equivalent":
@@ -101,6 +103,7 @@ def _survivors(found: Mutation, ink: Ink) -> list[str]:
         [words]
         for outcome, words in (
             ("survived", "A survivor is a line that none of these invariants needs within these bounds, or one lacks."),
+            ("unread", "What is unread differs from the model in what no other step and no invariant depends on."),
             (
                 "forbids",
                 "What only forbids steps of the model reaches nothing new, and no invariant of states sees it.",

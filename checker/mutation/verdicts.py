@@ -14,6 +14,7 @@ from isrcheck.checker.judging import reason
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.mutants import Touched, mutated
+from isrcheck.checker.mutation.side_by_side import unread
 from isrcheck.checker.reports.counterexample import violations_text
 from isrcheck.checker.results import Finding, Result, Trace
 from isrcheck.checker.wording.source import repository_path
@@ -24,7 +25,15 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_of, trace
 
 Outcome = Literal[
-    "killed", "vacuous", "survived", "nothing new", "forbids", "equivalent", "evaluation error", "not finished"
+    "killed",
+    "vacuous",
+    "survived",
+    "nothing new",
+    "unread",
+    "forbids",
+    "equivalent",
+    "evaluation error",
+    "not finished",
 ]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
@@ -55,7 +64,8 @@ class Verdict:
     `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
     first of them that the model does not reach by this step, `by` the step. `difference` is the level from which on
     the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
-    it did not, what has no meaning, or what never happens any more. `shown` is the trace in words.
+    it did not, what has no meaning, or what never happens any more. `differing` is in what it differs where nobody
+    reads it. `shown` is the trace in words.
 
     `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the
     same in those of `same_in`, did something else that nobody noticed in those of `differs_in`, and was given up in
@@ -75,6 +85,7 @@ class Verdict:
     distinct: int = 0
     extra: int | None = None
     reason: str | None = None
+    differing: tuple[str, ...] = ()
     scenario: str | None = None
     same_in: tuple[str, ...] = ()
     differs_in: tuple[str, ...] = ()
@@ -89,6 +100,7 @@ class Verdict:
         places = ("scenario", "same_in", "differs_in", "unfinished_in")
         names = ("number", "action", "touches", *found, *places)
         words = {"text": self.edit.text, "change": self.edit.words, "killed_by": list(self.killed_by)}
+        words["differing"] = list(self.differing)
         return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
 
 
@@ -171,8 +183,10 @@ def asked_of(
         verdict = replace(verdict, extra=verdict.distinct - distinct)
         if verdict.outcome == "forbids":
             return verdict
-        new = verdict.distinct > distinct or _reaches_more(system, instances, limits, distinct)
-        return replace(verdict, outcome="survived" if new else "nothing new")
+        if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
+            return replace(verdict, outcome="nothing new")
+        differing = unread(system, instances, limits, verdict.distinct)
+        return verdict if differing is None else replace(verdict, outcome="unread", differing=differing)
 
 
 def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:

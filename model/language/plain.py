@@ -479,7 +479,7 @@ class PlainSequence(Part):
     def appended(self, element: Any) -> Any:
         x = stored(self._domain.element, element)
         if isinstance(x, Undefined):
-            return x
+            return x._of(self._domain)
         if len(self._plain) == self._domain.capacity:
             return Undefined(f"an append to a full sequence of {self._domain.capacity} elements")
         return PlainSequence(self._domain, (*self._plain, x), None, ())
@@ -487,7 +487,7 @@ class PlainSequence(Part):
     def truncated(self, length: Any) -> Any:
         kept = plain_value(length)
         if isinstance(kept, Undefined):
-            return kept
+            return kept._of(self._domain)
         if not 0 <= kept <= len(self._plain):
             return Undefined(f"a truncation to {kept} of a sequence of length {len(self._plain)}")
         return PlainSequence(self._domain, self._plain[:kept], None, ())

@@ -15,6 +15,8 @@ from isrcheck.checker.library import fitting, library_invariants, load_model_cla
 from isrcheck.checker.mutation.edits import candidates
 from isrcheck.checker.mutation.mutants import mutated
 from isrcheck.invariants import consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence, roles
+from isrcheck.model.designs.commands import Commands
+from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.language import Model, UnknownName, action
 from isrcheck.model.language.expressions import Leaf, topological
@@ -37,16 +39,20 @@ OPTIONAL = {
     "assignment": {"reassignments": 1},
     "consumed": {"consumers": True},
     "told_out_of_range": {"consumers": True},
+    "checkpoint": {"crashes": 1},
     "epoch_cache": {"truncation": "kip-320"},
     "retries": {"retries": 1},
     "up": {"crashes": 1},
 }
 """Variables that are there only where a feature is on; an invariant about one names what else it reads."""
 DESIGNS_ALONE = {
+    "epoch-has-its-own-records": "state",
     "who-is-down-has-no-role": "state",
     "leaders-follow-themselves": "state",
     "leaders-alone-know-followers": "state",
     "who-has-no-role-has-forgotten": "state",
+    "who-has-a-role-knows-its-epoch": "seen_live",
+    "who-is-down-has-what-is-on-disk": "state",
     "isr-is-active": "metadata",
     "leader-is-active": "metadata",
 }
@@ -94,6 +100,7 @@ def test_an_invariant_reads_just_what_it_names(name: str) -> None:
         ("leader-isr-is-of-its-replicas", "set reassignments to 1 or more"),
         ("no-stray-replica", "set reassignments to 1 or more"),
         ("epoch-starts-before-its-records", "set expand_guard to epoch-start"),
+        ("epoch-has-its-own-records", "set expand_guard to epoch-start"),
         ("valid-isr-and-elr", "set elr to true"),
         ("eligible-leaders-have-what-is-committed", "set elr to true"),
         ("reassignments-complete", "set reassignments to 1 or more"),
@@ -244,6 +251,26 @@ BY_A_LINE_LESS: dict[str, tuple[str, FunctionType, str]] = {
     "leaders-follow-themselves": ("become-leader-by-command", DataPlane.become_leader, "replica.leader = b"),
     "leaders-alone-know-followers": ("become-follower-by-command", DataPlane.become_follower, "replica.isr = set()"),
     "who-has-no-role-has-forgotten": ("crash", DataPlane.give_up_role, "replica.epoch = -1"),
+    "who-has-a-role-knows-its-epoch": (
+        "on-broker-startup",
+        Commands._take_role,
+        "replica.epoch = when(here, state.epoch, -1)",
+    ),
+    "who-is-down-has-what-is-on-disk": (
+        "crash",
+        DataPlane.give_up_role,
+        "replica.high_watermark = high_watermark",
+    ),
+    "epoch-has-its-own-records": (
+        "become-leader-by-command",
+        DataPlane.become_leader,
+        "replica.epoch_start = s.log[p][b].length",
+    ),
+    "what-is-decided-is-told": (
+        "on-broker-change-without-leader",
+        Controller.send,
+        "s.channel[c][b] = channel",
+    ),
     "commits-are-on-record": (
         "commit",
         DataPlane.note_commit,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.model.language import Model, ModelError, UnknownName, number, setting
+from isrcheck.model.language import Model, ModelError, UnknownName, action, flag, number, record, sequence, setting
 from isrcheck.model.language.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
@@ -333,6 +333,26 @@ def test_what_means_nothing_in_some_state_is_an_error_of_evaluation_there(body: 
     assert result.evaluation.where == f"mistake.py:{line_of(text, wrong)}"
     assert str(result.evaluation.label) == "act(b=0, k=0)"
     assert result.evaluation.trace.length == length
+
+
+class Copies(Model):
+    """A log of records, one of which is to be copied."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"log": sequence(record(id=number(0, 1), epoch=number(0, 1)), 2), "on": flag}
+
+    @action(actor="b")
+    def copy(self, s: Any) -> None:
+        """The log with its first record once more would be longer."""
+        s.require(s.log.appended(s.log.at(0)).length > 1)
+        s.on = True
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_a_sequence_with_a_record_that_is_not_there_means_nothing(engine: str) -> None:
+    result = check(Copies, engine=engine)
+    assert result.evaluation is not None
+    assert (result.exit_code, result.evaluation.what) == (75, "offset 0 of a sequence of length 0")
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])

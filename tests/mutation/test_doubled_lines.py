@@ -11,6 +11,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.edits import candidates
 from isrcheck.checker.mutation.mutants import mutated
 from isrcheck.checker.scenarios.scenario import read
+from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.language.model import Model
 
@@ -41,3 +42,33 @@ def test_what_was_sent_is_forgotten_at_a_crash_or_at_the_start(actions: list[str
     result = check(cls, scenario.settings, profile="bare", invariants=scenario.invariants, workers=1)
     assert {n: f.trace.length for n, f in result.findings.items() if f.trace is not None} == lengths
     assert result.verdict == ("violated" if lengths else "holds")
+
+
+MADE_TWICE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "expiries": 1}
+"""An election of another leader, in 794 states."""
+ONCE = {"its-epoch": (Commands.is_followed, "request.epoch > replica.epoch"),
+        "the-channel": (Commands.taken, "s.channel[c][b].remove_first()")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("without", "lengths"),
+    [
+        (["its-epoch"], {}),
+        (["the-channel"], {}),
+        (["its-epoch", "the-channel"], {"epoch-starts-before-its-records": 6, "isr-has-what-is-committed": 12}),
+    ],
+    ids=["by-its-epoch", "by-the-channel", "by-neither"],
+)
+def test_a_command_makes_a_leader_once_by_its_epoch_or_for_it_is_gone(
+    without: list[str], lengths: dict[str, int]
+) -> None:
+    """A leader that is made anew by the same command forgets what ISR it has, and where its epoch began."""
+    cls = load_model_class("v3").cls
+    for name in without:
+        function, text = ONCE[name]
+        (edit,) = [e for e in candidates(function) if e.text == text and e.kind != "weakened"]
+        cls = mutated(cls, "become-leader-by-command", edit)
+    names = ["epoch-starts-before-its-records", "isr-has-what-is-committed"]
+    settings = {**MADE_TWICE, "truncation": "kip-320"}
+    result = check(cls, settings, profile="bare", invariants=names, keep_going=True, workers=1)
+    assert {n: f.trace.length for n, f in result.findings.items() if f.trace is not None} == lengths

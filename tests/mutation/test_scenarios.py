@@ -99,10 +99,19 @@ def test_a_mutant_that_is_the_same_everywhere_is_equivalent_in_every_scenario(as
 
 
 def test_a_survivor_survives_wherever_it_differs(asked: Mutation) -> None:
-    # The lamp stays on though nobody is inside: new states, and no invariant is about the lamp.
+    # The lamp stays on though nobody is inside. Only who sells the first tickets looks at it, and no invariant does.
     found = of(asked, "leave", "without s.lamp = False")
-    assert (found.outcome, found.scenario, found.extra) == ("survived", None, 2)
+    assert (found.outcome, found.scenario, found.extra) == ("survived", "nothing-sold", 6)
     assert found.differs_in == ("three-lots", "nothing-sold")
+
+
+def test_what_differs_where_nobody_reads_it_is_told_from_a_survivor(park: Path) -> None:
+    # With all tickets sold nobody looks at the lamp once all have left.
+    found = of(_asked(park, lots=3), "leave", "without s.lamp = False")
+    assert (found.outcome, found.scenario, found.differing) == ("survived", "nothing-sold", ())
+    question = Question(str(park / "car_park.py"), {"lots": 3, "sold": 3}, None, workers=1)
+    found = of(mutation(question), "leave", "without s.lamp = False")
+    assert (found.outcome, found.scenario, found.differing) == ("unread", None, ("lamp",))
 
 
 def test_what_reaches_only_states_of_the_model_is_told_from_a_survivor(asked: Mutation) -> None:

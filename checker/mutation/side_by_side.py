@@ -1,0 +1,94 @@
+"""A mutant and its model side by side: whether anything that ever happens depends on how their states differ.
+
+Both begin alike, and each step is taken by both, the step of the mutated action also by one alone. If in all pairs of
+states that come of it every other action is possible in both or in neither, and every invariant true in both or in
+neither, the mutant's states differ from the model's in what nobody reads: to each run of one belongs a run of the
+other, with the same steps of all other actions and the same invariants true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.symmetry.exchanges import Renaming
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.expressions import FALSE, Expression
+from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
+
+TIMES: Final = 4
+"""So many times as many pairs as the mutant has states are looked at: where more differ, something reads it."""
+INDEX: Final = re.compile(r"\[[^\]]*\]")
+
+
+def unread(
+    system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
+) -> tuple[str, ...] | None:
+    """In what a mutant of so many states differs where nobody reads it, given the instances of its action.
+
+    Each scalar is named without its indices. None where a step or an invariant depends on the difference, where a limit
+    does not let one say, and where some states are not counted.
+    """
+    from isrcheck.checker.engines.local.search import search
+
+    if system.constraints:
+        return None
+    pairs, names = _product(system, changed)
+    limits = replace(limits, states=min(limits.states or TIMES * distinct, TIMES * distinct))
+    found = search(pairs, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
+    if found.violated or found.stopped is not None or found.error is not None:
+        return None
+    return tuple(sorted({names[goal] for goal in found.goals}))
+
+
+def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
+    """Pairs of states, with a goal for each scalar in which they differ, and what each goal is about in words."""
+    size = len(system.leaves)
+    others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
+    theirs = Renaming([e.leaf(x) for x in others])
+    alone = {t.label.action for t in changed}
+    alike = [t for t in system.transitions if t.label.action not in alone]
+    agree = [*(t.guard for t in alike), *(p.holds for p in system.invariants)]
+    differ = {f"{x.index:06}": e.not_(e.eq(e.leaf(x), theirs(e.leaf(x)))) for x in system.leaves}
+    second = tuple(replace(v, name=f"other.{v.name}", start=v.start + size) for v in system.variables)
+    mine = {str(t.label): t for t in system.transitions if t.label.action in alone}
+    product = replace(
+        system,
+        variables=(*system.variables, *second),
+        leaves=(*system.leaves, *others),
+        initial=tuple((*x, *x) for x in system.initial),
+        transitions=(
+            *(_step(t, t.guard, t, theirs, size) for t in alike),
+            *(step for t in changed for step in _alone_or_not(mine.get(str(t.label)), t, theirs, size)),
+        ),
+        invariants=tuple(Predicate(f"{i:06}", "", e.eq(x, theirs(x)), FALSE) for i, x in enumerate(agree)),
+        goals=tuple(Predicate(name, "", x, FALSE) for name, x in differ.items()),
+        bounds=(),
+    )
+    return product, {f"{x.index:06}": INDEX.sub("", x.path) for x in system.leaves}
+
+
+def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
+    """A step of the mutated action: of both, or of one of them where the other cannot take it."""
+    guard = theirs(other.guard)
+    if own is None:
+        yield _step(None, guard, other, theirs, size)
+        return
+    yield _step(own, e.and_(own.guard, guard), other, theirs, size)
+    yield _step(own, e.and_(own.guard, e.not_(guard)), None, theirs, size)
+    yield _step(None, e.and_(e.not_(own.guard), guard), other, theirs, size)
+
+
+def _step(
+    own: Transition | None, guard: Expression, other: Transition | None, theirs: Renaming, size: int
+) -> Transition:
+    """A step of the model, of the mutant, or of both, in the product of the two."""
+    updates = dict(own.updates) if own is not None else {}
+    if other is not None:
+        updates |= {leaf + size: theirs(x) for leaf, x in other.updates.items()}
+    first = own or other
+    assert first is not None
+    return replace(first, guard=guard, updates=updates, failure=FALSE)
