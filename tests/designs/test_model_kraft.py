@@ -136,6 +136,7 @@ def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_i
     assert seen(story) == (None, [], 2, 2, [0, 1], 1)
     story.tell("register-broker(b=1, leader=none)")
     assert seen(story) == (None, [], 2, 3, [0], 1)
+    story.tell("apply-local-followers(b=1, to=3)")
     story.tell("handle-assign-replicas-to-dirs(p=0, b=1)")
     assert seen(story) == (None, [], 2, 4, [], 1)
     story.tell("unfence-broker(b=1, leader=1)")

@@ -46,13 +46,37 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         meaning="elr: a broker that starts after an unclean stop leaves every ISR and ELR (KAFKA-15586); or stays",
     )
 
+    lost_directory = setting(
+        "unnoticed",
+        choices=("unnoticed", "leaves-elr"),
+        meaning="directory_failures, elr: a broker that registers without the directory of its replica, after a clean "
+        "stop, stays eligible; or it leaves ISR and ELR, for its replica will be made anew",
+    )
     clean_crashes = setting(
         False,
         meaning="elr: a crash that loses nothing stands for a shutdown of which the controller was not told, so that "
         "the broker registers as one that was shut down cleanly; otherwise as one that was not",
     )
 
+    failed_directory = setting(
+        "removed",
+        choices=("removed", "replaced"),
+        meaning="directory_failures, elr: a directory that has failed is taken from log.dirs before the broker starts "
+        "anew, and the others say whether it was shut down cleanly; or there is an empty one in its place, which says "
+        "nothing, so that the broker registers as one that was not",
+    )
+
     together: ClassVar[Together] = (
+        idle(
+            "failed_directory",
+            unless=lambda m: m.elr and m.directory_failures > 0 and m.restarts > 0,
+            words="it needs elr, directory_failures of 1 or more, and a crash or shutdown",
+        ),
+        idle(
+            "lost_directory",
+            unless=lambda m: m.elr and m.directory_failures > 0 and m.restarts > 0,
+            words="it needs elr, directory_failures of 1 or more, and a crash or shutdown",
+        ),
         idle(
             "unclean_start",
             unless=lambda m: m.elr and m.crashes_uncleanly,
@@ -89,6 +113,35 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def told_crash(self, old: Any, new: Any, b: Any, on_disk: int) -> str:
         did = "is shut down, and the controller not told" if self.clean_crashes else "is killed"
         return f"{b} {did}{self.lost_in_words(old, new, b)}"
+
+    @action(b=broker, actor="b", perturbation=True)
+    def handle_log_dir_failure(self, s: Any, b: Any) -> None:
+        """handleLogDirFailure: the directory of a replica fails; the broker goes on without it, until it starts anew.
+
+        What was in it is gone: the directory will be another, and empty.
+        """
+        if not self.directory_failures:
+            return
+        s.require(s.directory_failures < self.directory_failures, self.is_up(s, b), ~s.offline.has(b))
+        s.require(some(s.replica[p][b].role != "none" for p in self.all_partitions))
+        s.directory_failures += 1
+        s.offline = s.offline | {b}
+        for p in self.all_partitions:
+            self.orphan_reads(s, p, b)
+            self.lose_partition(s, p, b)
+            s.log[p][b] = s.log[p][b].truncated(0)
+            s.epoch_cache[p][b] = s.epoch_cache[p][b].truncated(0)
+            s.replica[p][b].high_watermark = 0
+        self.fail_delayed(s, b)
+
+    def told_handle_log_dir_failure(self, old: Any, new: Any, b: Any) -> str:
+        return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
+
+    def lose_partition(self, s: Any, p: int, b: Any) -> None:
+        """What is volatile of a partition is gone: roles, what a leader knows, what it asked for, fetches under way."""
+        self.forget_partition(s, p, b)
+        self.forget_alteration(s, p, b)
+        self.drop_answers(s, p, b)
 
     @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int, on_disk: int) -> None:
@@ -132,9 +185,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
                 replica.high_watermark = minimum(length, on_disk)
             else:
                 replica.high_watermark = minimum(length, replica.high_watermark)
-            self.forget_partition(s, p, b)
-            self.forget_alteration(s, p, b)
-            self.drop_answers(s, p, b)
+            self.lose_partition(s, p, b)
         self.fail_delayed(s, b)
         self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
 
@@ -151,16 +202,27 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}
         for p in self.all_partitions:
-            state, leaves, unclean = s.state[p], False, None
-            if "stopped_uncleanly" in self.domains:
-                leaves = s.stopped_uncleanly.has(b) & (state.isr.has(b) | self.elr_of(s, p).has(b))
-                unclean = when(leaves, {b}, set())
+            state = s.state[p]
+            leaves = self.has_lost_something(s, b) & (state.isr.has(b) | self.elr_of(s, p).has(b))
+            unclean = when(leaves, {b}, set())
             s.require(when(leaves, True, state.leader == leader))
             isr = when(leaves, state.isr - {b}, state.isr)
             changes[p] = self.build(s, p, isr, leader, s.live, unclean, where=leaves)
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly - {b}
         self.commit_change(s, changes, live=s.live, started=b)
+        if self.directory_failures:
+            s.without_directory = s.without_directory | (s.offline & {b})
+            s.offline = s.offline - {b}
+
+    def has_lost_something(self, s: Any, b: Any) -> Any:
+        """Whether, for all that a broker can say, its log may lack what it had."""
+        if not self.elr or self.unclean_start == "stays":
+            return False
+        found = s.stopped_uncleanly.has(b) if "stopped_uncleanly" in self.domains else False
+        if self.directory_failures and (self.failed_directory == "replaced" or self.lost_directory == "leaves-elr"):
+            found = found | s.offline.has(b)
+        return found
 
     def told_register_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.led_in_words(old, new, 0)}"

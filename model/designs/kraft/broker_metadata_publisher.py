@@ -41,8 +41,12 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)
+        if self.directory_failures:
+            mine = mine & ~self.is_offline(s, b)
         begins = (replica.role == "none") & mine
-        gone: Any = ~mine & ((replica.role != "none") | ~s.log[0][b].is_empty) if self.reassigns else False
+        gone: Any = False
+        if self.reassigns:
+            gone = ~self.is_replica(said, b) & ((replica.role != "none") | ~s.log[0][b].is_empty)
         later = s.applied[b] < to if self.metadata_batches == "merged" else s.applied[b] + 1 == to
         s.require(self.is_up(s, b), s.metadata.length > to, later | ((begins | gone) & (s.applied[b] <= to)))
         changed = begins | (mine & (said.version != self.image_of(s, b).partition[0].version))

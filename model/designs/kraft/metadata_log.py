@@ -129,6 +129,14 @@ class MetadataLog(UnifiedLog):
         idle("config_order", unless=lambda m: m.min_isr_then > 0, words="it needs min_isr_then of 1 or more"),
     )
 
+    directory_failures = setting(
+        0,
+        at_least=0,
+        at_most=2,
+        meaning="log directories that fail, each with the replica of a broker that goes on",
+        bound=lambda m, s: s.directory_failures == m.directory_failures if m.directory_failures else False,
+    )
+
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {
             "state": per(any_partition(self), self.any_registration()),
@@ -143,6 +151,10 @@ class MetadataLog(UnifiedLog):
             found["min_isr_changed"] = flag
         if self.reassignments:
             found["reassignments"] = number(0, self.reassignments)
+        if self.directory_failures:
+            found["directory_failures"] = number(0, self.directory_failures)
+            found["offline"] = set_of(broker)
+            found["without_directory"] = set_of(broker)
         return found
 
     def begins(self, s: Any) -> None:
@@ -213,6 +225,14 @@ class MetadataLog(UnifiedLog):
 
     def is_up(self, s: Any, b: Any) -> Any:
         return s.up.has(b) if self.restarts else True
+
+    def is_offline(self, s: Any, b: Any) -> Any:
+        """Whether the directory with a broker's replica has failed, and the broker has not been started anew since."""
+        return s.offline.has(b) if self.directory_failures else False
+
+    def acceptable(self, s: Any, active: Any) -> Any:
+        """LeaderAcceptor: who of those that are active has its replica in a directory that is registered."""
+        return active - s.without_directory if self.directory_failures else active
 
     def image_of(self, s: Any, b: Any) -> Any:
         """The image that a broker has."""

@@ -164,7 +164,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or when
         there are replicas less; the partition epoch with every change.
         """
-        state = s.state[p]
+        state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
         if not self.elr:
             isr = when(isr.is_empty, state.isr, isr)

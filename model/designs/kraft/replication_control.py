@@ -2,7 +2,7 @@
 
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
-Left out: creation and deletion of topics, several partitions in a request, directories that fail, and the checks that
+Left out: creation and deletion of topics, several partitions in a request, and the checks that
 cannot fail here: of a topic or partition that there is not, of a request ahead of the controller.
 
 Source: ReplicationControlManager.java of Kafka 4.2; KIP-497, KIP-841, KIP-903.
@@ -68,8 +68,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     together: ClassVar[Together] = (
         idle(
             "assigned_directory",
-            unless=lambda m: m.elr and m.directory_assignments > 0,
-            words="it needs elr and directory_assignments of 1 or more",
+            unless=lambda m: m.elr and m.directory_assignments + m.directory_failures > 0,
+            words="it needs elr, and directory_assignments or directory_failures of 1 or more",
         ),
         idle(
             "replication_factor_changes",
@@ -232,12 +232,20 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any) -> None:
-        """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition."""
-        if not self.directory_assignments:
+        """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition.
+
+        After a move, or when it has made it anew, since the directory of before has failed.
+        """
+        if not self.directory_assignments and not self.directory_failures:
             return
-        s.require(s.directory_assignments < self.directory_assignments, self.is_up(s, b))
-        s.require(self.is_replica(s.state[p], b))
-        s.directory_assignments += 1
+        anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
+        moves: Any = False
+        if self.directory_assignments:
+            moves = s.directory_assignments < self.directory_assignments
+            s.directory_assignments = when(anew, s.directory_assignments, s.directory_assignments + 1)
+        if self.directory_failures:
+            s.without_directory = s.without_directory - {b}
+        s.require(anew | moves, self.is_up(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
         elr = self.elr_of(s, p)
         kept = elr if self.assigned_directory == "keeps-elr" else elr - elr
         last = s.last_leader[p] if self.keeps_last_leader else none
@@ -245,6 +253,19 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any) -> str:
         return f"{b} tells the controller in which directory its replica is: {self.change_in_words(old, new, p)}"
+
+    @action(b=broker, leader=somebody_or_nobody, actor="controller")
+    def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:
+        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR."""
+        if not self.directory_failures:
+            return
+        s.require(s.offline.has(b), ~s.without_directory.has(b), self.is_up(s, b))
+        active = s.live - {b}
+        self.commit_change(s, {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions})
+        s.without_directory = s.without_directory | {b}
+
+    def told_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+        return f"the controller hears that the directory of {b} has failed: {self.led_in_words(old, new, 0)}"
 
     def elr_of(self, s: Any, p: int) -> Any:
         return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
