@@ -167,11 +167,11 @@ class AlterationHandling(PendingIsr):
         if self.ahead_check:
             found.append(((one.epoch > epoch) | (one.version > version), "not-controller"))
         found.append((one.epoch != epoch, "fenced-leader-epoch"))
-        misfit = [(leader != b, "invalid-request")]
-        old = [(one.version != version, "invalid-isr-version")]
+        found.append((leader != b, "invalid-request"))
         if self.idempotent_check and self.answer == "after-write":
-            old.insert(0, ((leader == b) & (one.isr == self.known(s, c, p, "isr")), "success"))
-        found += [*misfit, *old, (~self.is_of_replicas(s, p, one.isr), "invalid-request")]
+            found.append((one.isr == self.known(s, c, p, "isr"), "success"))
+        found.append((one.version != version, "invalid-isr-version"))
+        found.append((~self.is_of_replicas(s, p, one.isr), "invalid-request"))
         found += self._refused_members(s, c, p, one)
         if self.controller_failover:
             found.append((~self.acting(s, c), "not-controller"))

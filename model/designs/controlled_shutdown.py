@@ -1,10 +1,10 @@
 """Controlled shutdown: a broker tells the controller that it shuts down, and stops in its own time.
 
-From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops, and as long
-others find it alive: a leader knows no better, and it is the controller still if it was.
+From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops: to a leader
+it is alive, and if it is the controller it stays so.
 
-Left out: commands to a broker that shuts down; a session of such a broker that expires before it stops, or is still
-there after a crash.
+Left out: commands to a broker that shuts down; the session of such a broker that expires before it stops, or that goes
+on for a while after it crashed.
 
 Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.commands import Commands
-from isrcheck.model.language import action, becomes, broker, none, number, set_of, setting, when
+from isrcheck.model.language import action, becomes, broker, every, implies, none, number, set_of, setting, some, when
 
 
 class ControlledShutdown(Commands):
@@ -48,9 +48,16 @@ class ControlledShutdown(Commands):
         if not self.shutdowns:
             return
         s.require(s.shutdowns < self.shutdowns, self.is_up(s, b), s.live.has(b))
+        if self.controller_failover:
+            s.require(some(self.takes_charge(s, c) for c in self.controllers))
         s.shutdowns += 1
         s.stopping = s.stopping | {b}
         s.live = s.live - {b}
+
+    def takes_charge(self, s: Any, c: Any) -> Any:
+        """Whether a controller can be told: it is the one that there is, and has looked which brokers there are."""
+        looked = every(implies(self.has_path(s, p), ~s.seen_live[c][p].is_empty) for p in self.all_partitions)
+        return self.acting(s, c) & self.is_controller(s, c) & looked
 
     def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"

@@ -5,9 +5,9 @@ it has the new ISR, rolls back, asks again, or goes on waiting for news. News ar
 where the controller answers before it writes (the text of KIP-497), of a later version in the leader's own epoch.
 
 Left out: the lag of a leader's metadata cache, so that it knows at once who has a session; the controller still judges
-later than the leader asks. That the high watermark waits for a follower that has caught up and may join soon, which in
-time is not waited for (KAFKA-15021 is of `kraft`). That the lives of members are told apart (KIP-903) is of `kraft`
-alone, in Kafka as here: a replica may join for what it had fetched before its broker started anew.
+later than the leader asks. That the high watermark waits a while for a follower that has caught up and may join soon
+(KAFKA-15021, which `kraft` has). Nobody tells the lives of members apart (KIP-903), for with ZooKeeper nobody does: a
+replica may join for what it had fetched before its broker started anew.
 
 Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
 """

@@ -258,6 +258,18 @@ def test_a_controller_that_shuts_down_is_the_controller_until_it_stops() -> None
     assert story.value("state")[0]["isr"] == [1]
 
 
+def test_a_shutdown_is_told_to_a_controller_that_knows_which_brokers_there_are() -> None:
+    story = Story(MODEL, (), shutdowns=1, expiries=1, controller_failover=True)
+    story.tell("""
+        session-expires(b=0)
+        not begin-controlled-shutdown(b=1)
+        elect-controller(c=1)
+        not begin-controlled-shutdown(b=1)
+        on-broker-change(c=1, p=0, leader=1)
+        begin-controlled-shutdown(b=1)
+    """)
+
+
 def test_a_request_of_a_former_life_is_refused_and_its_response_is_not_for_the_new_one() -> None:
     # KIP-380: the leader bounces, and nobody notices; it leads on in the same epoch, at the same version.
     story = Story(MODEL, (), crashes=1, broker_epoch=False, startup="zookeeper")

@@ -78,6 +78,93 @@ def test_the_controller_elects_the_preferred_leader_and_goes_back_when_that_shut
     assert registration(story) == (2, [2], 3, 3)
 
 
+TWO: dict[str, Any] = {
+    "replicas": 2,
+    "log_size": 1,
+    "max_records": 1,
+    "election": "in-order",
+    "expiries": 3,
+    "shutdowns": 0,
+    "metadata_lag": 6,
+}
+
+
+def seen(story: Story) -> tuple[Any, ...]:
+    """As `registration`, with the ELR and the last known leader."""
+    return *registration(story), story.value("elr")[0], story.value("last_leader")[0]
+
+
+def test_a_replica_that_is_removed_stays_in_the_elr_and_is_elected_when_it_is_added_again() -> None:
+    story = kraft(**TWO, reassignments=2)
+    story.tell("alter-partition-reassignments(p=0, target=[0], leader=0)")
+    assert seen(story) == (0, [0], 1, 1, [1], None)
+    assert story.value("state")[0]["replicas"] == [0]
+    story.tell("fence-broker(b=0, leader=none)")
+    assert seen(story) == (None, [], 2, 2, [0, 1], 0)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 1], leader=1)")
+    assert seen(story) == (1, [1], 3, 3, [0], None)
+    assert story.value("state")[0]["replicas"] == [0, 1]
+
+
+def test_whom_a_cancelled_reassignment_removes_stays_in_the_elr() -> None:
+    story = kraft(**{**TWO, "replicas": 3}, assigned_at_start=2, isr_at_start=1, reassignments=2, cancellations=True)
+    story.tell("alter-partition-reassignments(p=0, target=[1, 2], leader=0)")
+    assert seen(story) == (0, [0], 0, 1, [], None)
+    story.tell(
+        """
+        apply-local-leaders(b=0, to=1)
+        apply-local-followers(b=2, to=1)
+        fetch-records(p=0, follower=2, leader=0)
+        alter-partition(p=0, b=0)
+        """
+    )
+    assert seen(story) == (0, [0, 2], 0, 2, [], None)
+    story.tell("cancel-partition-reassignment(p=0, leader=0)")
+    assert seen(story) == (0, [0], 1, 3, [2], None)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 2], leader=0)")
+    assert seen(story) == (0, [0], 1, 4, [2], None)
+    story.tell("fence-broker(b=0, leader=2)")
+    assert seen(story) == (2, [2], 2, 5, [0], None)
+
+
+def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_is_elected() -> None:
+    story = kraft(**TWO, crashes=1, directory_assignments=1)
+    story.tell("fence-broker(b=0, leader=1)")
+    assert seen(story) == (1, [1], 1, 1, [0], None)
+    story.tell("crash(b=1, on_disk=0)")
+    story.tell("fence-stopped-broker(b=1, leader=none)")
+    assert seen(story) == (None, [], 2, 2, [0, 1], 1)
+    story.tell("register-broker(b=1, leader=none)")
+    assert seen(story) == (None, [], 2, 3, [0], 1)
+    story.tell("handle-assign-replicas-to-dirs(p=0, b=1)")
+    assert seen(story) == (None, [], 2, 4, [], 1)
+    story.tell("unfence-broker(b=1, leader=1)")
+    assert seen(story) == (1, [1], 3, 5, [], None)
+
+
+def test_a_replica_fenced_under_a_raised_min_isr_is_eligible() -> None:
+    story = kraft(**{**TWO, "min_isr": 1}, min_isr_then=2)
+    story.tell("incremental-alter-configs()")
+    assert seen(story) == (0, [0, 1], 0, 0, [], None)
+    story.tell("fence-broker(b=1, leader=0)")
+    assert seen(story) == (0, [0], 0, 1, [1], None)
+    story.tell("fence-broker(b=0, leader=none)")
+    assert seen(story) == (None, [], 1, 2, [0, 1], 0)
+    story.tell("unfence-broker(b=1, leader=1)")
+    assert seen(story) == (1, [1], 2, 3, [0], None)
+
+
+def test_with_a_cleared_elr_nobody_is_elected() -> None:
+    story = kraft(**{**TWO, "min_isr": 1}, min_isr_then=2, isr_at_start=1)
+    story.tell("fence-broker(b=0, leader=none)")
+    assert seen(story) == (None, [], 1, 1, [0], 0)
+    story.tell("incremental-alter-configs()")
+    assert seen(story) == (None, [], 1, 2, [], None)
+    story.tell("not unfence-broker(b=0, leader=0)")
+    story.tell("unfence-broker(b=0, leader=none)")
+    assert seen(story) == (None, [], 1, 2, [], None)
+
+
 # --- Partition.makeLeader: two elections in one delta ---------------------------------------------------------------
 
 TWO_ELECTIONS = """

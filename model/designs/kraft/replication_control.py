@@ -61,12 +61,20 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         "4.2 does not say that there are eligible leader replicas; or it stays",
     )
     cancellations = setting(False, meaning="reassignments: one may be cancelled")
+    replication_factor_changes = setting(
+        True, meaning="reassignments: there may be more replicas or fewer than before (KIP-860); or as many"
+    )
 
     together: ClassVar[Together] = (
         idle(
             "assigned_directory",
             unless=lambda m: m.elr and m.directory_assignments > 0,
             words="it needs elr and directory_assignments of 1 or more",
+        ),
+        idle(
+            "replication_factor_changes",
+            unless=lambda m: m.reassignments > 0,
+            words="it needs reassignments of 1 or more",
         ),
         idle("cancellations", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
     )
@@ -181,14 +189,15 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             return
         state = s.state[p]
         s.require(s.reassignments < self.reassignments, state.replicas - state.removing != target)
+        if not self.replication_factor_changes:
+            s.require((state.replicas - state.adding).size == len(target))
         s.reassignments += 1
         change = self.build(s, p, state.isr, leader, s.live, assignment=self.reassigned(s, p, target))
         self.commit_change(s, {p: change})
 
     def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
         now = old.state[p].replicas
-        asks = f"an operator asks for replicas {target} in place of {now}"
-        return f"{asks}: {self.change_in_words(old, new, p)}"
+        return f"an operator asks for replicas {target} in place of {now}: {self.led_in_words(old, new, p)}"
 
     @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
     def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
@@ -201,7 +210,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         self.commit_change(s, {p: change})
 
     def told_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
-        return f"an operator cancels the reassignment: {self.change_in_words(old, new, p)}"
+        return f"an operator cancels the reassignment: {self.led_in_words(old, new, p)}"
 
     # --- elections --------------------------------------------------------------------------------------------------
 
