@@ -68,7 +68,12 @@ DESIGNS = {
         },
         wholes=frozenset({frozenset({"alter-isr-as-written", "alter-isr-with-later-fixes"})}),
     ),
-    "kraft": Unused(settings={"late_notes": "one fetch that is noted late is enough for what is seen"}),
+    "kraft": Unused(
+        settings={
+            "failed_directory": "with an empty directory nothing happens, as kraft-lost-directory-and-a-clean-stop says",
+            "late_notes": "one fetch that is noted late is enough for what is seen",
+        }
+    ),
     "v1": Unused(
         actions={"broker-startup": "what a restart loses is what truncation to a high watermark loses in V3"},
         settings=NUMBERS,
