@@ -70,7 +70,7 @@ DESIGNS = {
     ),
     "kraft": Unused(
         settings={
-            "failed_directory": "with an empty directory nothing happens, as kraft-lost-directory-and-a-clean-stop says",
+            "failed_directory": "with an empty one nothing happens, as kraft-lost-directory-and-a-clean-stop says",
             "late_notes": "one fetch that is noted late is enough for what is seen",
         }
     ),
