@@ -105,7 +105,7 @@ class MetadataLog(UnifiedLog):
         0,
         at_least=0,
         at_most=3,
-        meaning="crashes that lose only what is volatile; a broker that starts again stands for a clean shutdown then",
+        meaning="crashes that lose only what is volatile",
         bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
     )
     lossy_crashes = setting(
