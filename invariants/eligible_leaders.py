@@ -20,7 +20,7 @@ def valid_isr_and_elr(m: Any, s: Any) -> Any:
     return for_all(
         lambda p: (
             (s.elr[p] & s.state[p].isr).is_empty
-            & (s.elr[p].is_empty | (s.state[p].isr.size < m.min_isr_of(s, s.state[p])))
+            & (s.elr[p].is_empty | (s.state[p].isr.size < m.controllers_min_isr(s, p)))
         ),
         p=m.all_partitions,
     )

@@ -94,16 +94,31 @@ def seen(story: Story) -> tuple[Any, ...]:
     return *registration(story), story.value("elr")[0], story.value("last_leader")[0]
 
 
-def test_a_replica_that_is_removed_stays_in_the_elr_and_is_elected_when_it_is_added_again() -> None:
+def test_a_replica_that_is_removed_stays_in_the_elr_and_is_elected_when_it_is_a_replica_again() -> None:
     story = kraft(**TWO, reassignments=2)
     story.tell("alter-partition-reassignments(p=0, target=[0], leader=0)")
     assert seen(story) == (0, [0], 1, 1, [1], None)
     assert story.value("state")[0]["replicas"] == [0]
     story.tell("fence-broker(b=0, leader=none)")
     assert seen(story) == (None, [], 2, 2, [0, 1], 0)
-    story.tell("alter-partition-reassignments(p=0, target=[0, 1], leader=1)")
-    assert seen(story) == (1, [1], 3, 3, [0], None)
+    # LeaderAcceptor asks for the directory of one that is no replica, and the request is refused.
+    story.tell("not alter-partition-reassignments(p=0, target=[0, 1], leader=1)")
+    story.tell("fence-broker(b=1, leader=none)")
+    assert seen(story) == (None, [], 2, 2, [0, 1], 0)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 1], leader=none)")
+    assert seen(story) == (None, [], 2, 3, [0, 1], 0)
+    story.tell("unfence-broker(b=1, leader=1)")
+    assert seen(story) == (1, [1], 3, 4, [0], None)
     assert story.value("state")[0]["replicas"] == [0, 1]
+
+
+def test_of_another_partition_than_the_first_it_stays_there_while_a_leader_goes_on() -> None:
+    story = kraft(**TWO, reassignments=2, replicas_counted="of-partition-0")
+    story.tell("alter-partition-reassignments(p=0, target=[0], leader=0)")
+    story.tell("alter-partition-reassignments(p=0, target=[0, 1], leader=0)")
+    assert seen(story) == (0, [0], 1, 2, [1], None)
+    story.tell("fence-broker(b=0, leader=1)")
+    assert seen(story) == (1, [1], 2, 3, [0], None)
 
 
 def test_whom_a_cancelled_reassignment_removes_stays_in_the_elr() -> None:

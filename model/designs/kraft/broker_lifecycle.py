@@ -207,7 +207,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             unclean = when(leaves, {b}, set())
             s.require(when(leaves, True, state.leader == leader))
             isr = when(leaves, state.isr - {b}, state.isr)
-            changes[p] = self.build(s, p, isr, leader, s.live, unclean, where=leaves)
+            change = self.build(s, p, isr, leader, s.live, unclean, elects=leaves)
+            changes[p] = self.only_where(s, p, leaves, change)
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly - {b}
         self.commit_change(s, changes, live=s.live, started=b)

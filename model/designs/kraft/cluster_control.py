@@ -46,8 +46,13 @@ class ClusterControl(ReplicationControl):
 
         It leaves every ISR, and leads nothing. With eligible leader replicas it is one of them if the ISR is small now.
         """
-        active = s.live - {b}
-        return {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions}
+        found = {}
+        for p in self.all_partitions:
+            state = s.state[p]
+            s.require(state.isr.has(b) | (state.leader == leader))
+            change = self.build(s, p, state.isr - {b}, leader, s.live - {b}, elects=state.isr.has(b))
+            found[p] = self.only_where(s, p, state.isr.has(b), change)
+        return found
 
     # --- fencing ----------------------------------------------------------------------------------------------------
 
@@ -80,8 +85,11 @@ class ClusterControl(ReplicationControl):
         s.require(~s.live.has(b), self.is_up(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))
-        active = s.live | {b}
-        changes = {p: self.build(s, p, s.state[p].isr, leader, active) for p in self.all_partitions}
+        active, changes = s.live | {b}, {}
+        for p in self.all_partitions:
+            state, nobody = s.state[p], s.state[p].leader.is_none
+            s.require(nobody | (state.leader == leader))
+            changes[p] = self.only_where(s, p, nobody, self.build(s, p, state.isr, leader, active, elects=nobody))
         self.commit_change(s, changes, live=active)
 
     def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:

@@ -69,6 +69,12 @@ class MetadataLog(UnifiedLog):
         meaning="reassignments that an operator asks for",
         bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
     )
+    replicas_counted = setting(
+        "own",
+        choices=("own", "of-partition-0"),
+        meaning="reassignments: whose replicas the controller counts for the effective min.insync.replicas. This is "
+        "partition 0 of its topic, and they are its own; or it is another, and partition 0 keeps those of the start",
+    )
     min_isr = setting(
         1,
         at_least=1,
@@ -124,6 +130,7 @@ class MetadataLog(UnifiedLog):
     )
 
     together: ClassVar[Together] = (
+        idle("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
         idle("min_isr_change", unless=lambda m: m.min_isr_then > 0, words="it needs min_isr_then of 1 or more"),
         idle("elr_is_cleared", unless=lambda m: m.min_isr_then > 0 and m.elr, words="it needs min_isr_then and elr"),
         idle("config_order", unless=lambda m: m.min_isr_then > 0, words="it needs min_isr_then of 1 or more"),
@@ -239,6 +246,14 @@ class MetadataLog(UnifiedLog):
         return s.metadata.at(s.applied[b])
 
     # --- min.insync.replicas ----------------------------------------------------------------------------------------
+
+    def controllers_min_isr(self, s: Any, p: int) -> Any:
+        """getTopicEffectiveMinIsr: no more than there are replicas, of the topic's partition 0."""
+        if self.replicas_counted == "own" or not self.reassigns:
+            return self.min_isr_of(s, s.state[p])
+        count = self.assigned_at_start or len(self.brokers)
+        first = min(self.min_isr, count)
+        return when(s.min_isr_changed, min(self.min_isr_then, count), first) if self.min_isr_then else first
 
     def min_isr_of(self, where: Any, registration: Any) -> Any:
         """effectiveMinIsr: min.insync.replicas, and no more than there are replicas.

@@ -102,7 +102,15 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         return found & active.has(x) if self.last_known_leader == "must-live" else found
 
     def is_elected(
-        self, s: Any, p: int, leader: Any, isr: Any, elr: Any, active: Any, assigned: Assignment | None
+        self,
+        s: Any,
+        p: int,
+        leader: Any,
+        isr: Any,
+        elr: Any,
+        active: Any,
+        assigned: Assignment | None,
+        unclean: bool,
     ) -> Any:
         """electAnyLeader: whether a broker, or nobody, leads after a change.
 
@@ -123,7 +131,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         last = {x: self.is_last_known(s, p, x, isr, elr, active) for x in self.brokers}
         present = {x: (s.state[p].leader == x) & valid[x] for x in self.brokers}
         stages = [present, {x: valid[x] & replicas[x] for x in self.brokers}, last]
-        if self.unclean:
+        if unclean:
             stages.append({x: active.has(x) & replicas[x] for x in self.brokers})
         answer: Any = leader is none
         for i, able in reversed(list(enumerate(stages))):
@@ -144,7 +152,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         grown = (s.elr[p] | s.state[p].isr) - isr
         if stopped_uncleanly is not None:
             grown = grown - stopped_uncleanly
-        return when(isr.size >= self.min_isr_of(s, s.state[p]), grown - grown, grown)
+        return when(isr.size >= self.controllers_min_isr(s, p), grown - grown, grown)
 
     def build(
         self,
@@ -155,7 +163,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         active: Any,
         stopped_uncleanly: Any = None,
         assignment: Assignment | None = None,
-        where: Any = True,
+        elects: Any = True,
+        unclean: bool = True,
     ) -> Change:
         """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
 
@@ -171,7 +180,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         elr = self.next_elr(s, p, isr, stopped_uncleanly)
         if assigned is not None and self.removed_replica == "leaves":
             elr = elr & assigned.replicas
-        s.require(when(where, self.is_elected(s, p, leader, isr, elr, active, assigned), True))
+        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, self.unclean and unclean)
+        s.require(when(elects, elected, True))
         alone = isr - isr if leader is none else (isr - isr) | {leader}
         outside = False if leader is none else ~isr.has(leader)
         eligible = False if leader is none else isr.is_empty & elr.has(leader)
@@ -193,6 +203,14 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
         registration["epoch"] = when(moved, state.epoch + 1, state.epoch)
         registration["version"] = when(changed, state.version + 1, state.version)
         return Change(registration, elr, last, changed)
+
+    def only_where(self, s: Any, p: int, where: Any, change: Change) -> Change:
+        """A change of a partition where a condition holds; otherwise it stays as it is."""
+        state = s.state[p]
+        registration = {name: when(where, x, getattr(state, name)) for name, x in change.registration.items()}
+        elr = when(where, change.elr, s.elr[p]) if self.elr else change.elr
+        last = when(where, change.last_leader, s.last_leader[p]) if self.keeps_last_leader else none
+        return Change(registration, elr, last, change.changed & where)
 
     def cleared(self, s: Any, p: int) -> Change:
         """ClearElrRecord: nobody is eligible any more, nor known to have led last; a change like any other."""

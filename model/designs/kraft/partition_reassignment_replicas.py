@@ -35,9 +35,15 @@ class PartitionReassignmentReplicas(MetadataLog):
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
     def reassigned(self, s: Any, p: int, target: Any) -> Assignment:
-        """The assignment of a partition that is to move to other replicas."""
-        now = s.state[p].replicas
-        return Assignment(now | target, target - now, now - target)
+        """The assignment of a partition that is to move to other replicas.
+
+        Over a reassignment that is under way, what adds or removes nobody leaves that of before
+        (changePartitionReassignment sets neither then).
+        """
+        state = s.state[p]
+        now, adding, removing = state.replicas, target - state.replicas, state.replicas - target
+        kept = (when(adding.is_empty, state.adding, adding), when(removing.is_empty, state.removing, removing))
+        return Assignment(now | target, *kept)
 
     def reverted(self, s: Any, p: int) -> Assignment:
         """originalReplicas: the assignment of a partition that is to stay where it was."""

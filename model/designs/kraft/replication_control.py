@@ -134,7 +134,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         request = s.alteration[p][b]
         granted = self.is_granted(s, p, b)
         s.require(request.stage == "asked", ~(granted & self.ends_leadership(s, p, b)))
-        change = self.build(s, p, request.isr, b, s.live, where=False)
+        change = self.build(s, p, request.isr, b, s.live, elects=False)
         answer: Any = "success"
         if self.reassignments:
             later = change.registration["epoch"] != request.epoch
@@ -160,7 +160,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             return f"{asks}, and refuses it: {answer.upper().replace('-', '_')}"
         return f"{asks}: {self.change_in_words(old, new, p)}"
 
-    @action(p=any_partition, b=broker, leader=broker, actor="controller")
+    @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller")
     def alter_partition_and_elect(self, s: Any, p: int, b: Any, leader: Any) -> None:
         """alterPartition, where the ISR completes a reassignment that takes the partition from the leader that asks.
 
@@ -175,7 +175,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     def told_alter_partition_and_elect(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
         asks = f"the controller handles the request of {b} for ISR {old.alteration[p][b].isr}"
-        return f"{asks}, which completes the reassignment: {leader} leads, {self.change_in_words(old, new, p)}"
+        return f"{asks}, which completes the reassignment: {self.led_in_words(old, new, p)}"
 
     # --- reassignment -----------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: the partition is to move to other replicas, whatever it was to do before.
 
-        It has moved at once if the ISR has all of them.
+        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds.
         """
         if not self.reassignments or not target:
             return
@@ -192,8 +192,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         if not self.replication_factor_changes:
             s.require((state.replicas - state.adding).size == len(target))
         s.reassignments += 1
-        change = self.build(s, p, state.isr, leader, s.live, assignment=self.reassigned(s, p, target))
-        self.commit_change(s, {p: change})
+        # LeaderAcceptor asks for the directory of who is no replica yet, and the request is refused.
+        for x in self.brokers:
+            eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
+            s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
+        assignment = self.reassigned(s, p, target)
+        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)})
 
     def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
         now = old.state[p].replicas
@@ -223,7 +227,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         s.require(state.leader != leader, state.isr.has(leader), s.live.has(leader))
         if self.reassigns and self.election == "in-order":
             s.require(state.replicas.has(leader))
-        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, where=False)})
+        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, elects=False)})
 
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
