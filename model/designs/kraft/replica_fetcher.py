@@ -184,12 +184,19 @@ class ReplicaFetcher(Partition):
             "end": when(diverges, end, 0),
         }
 
+    @property
+    def may_be_out_of_range(self) -> bool:
+        return bool(self.fetch == "two-steps" or not self.fetch_fencing or self.log_moves)
+
     def is_in_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
         Otherwise it answers OFFSET_OUT_OF_RANGE. Only a follower that has heeded an answer of another epoch gets there,
-        or one whose leader has forgotten epochs.
+        or one whose leader has forgotten epochs. Where neither can be nobody asks; if that were wrong, the end of that
+        epoch would be -1, which is no log end, and the search would say so.
         """
+        if not self.may_be_out_of_range:
+            return True
         last = self.latest_epoch(s, p, follower)
         return (last < 0) | (self.end_for(s, p, leader, last)[1] >= 0)
 
@@ -255,7 +262,7 @@ class ReplicaFetcher(Partition):
 
         If that is not below its own, it asks again for what it asked for.
         """
-        if follower == leader:
+        if follower == leader or not self.may_be_out_of_range:
             return
         length, own = s.log[p][leader].length, s.log[p][follower].length
         s.require(self.may_fetch(s, p, follower, leader), ~self.is_in_range(s, p, follower, leader), length < own)
