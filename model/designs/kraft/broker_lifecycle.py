@@ -186,6 +186,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             else:
                 replica.high_watermark = minimum(length, replica.high_watermark)
             self.lose_partition(s, p, b)
+            self.drop_reads(s, p, b)
         self.fail_delayed(s, b)
         self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
 

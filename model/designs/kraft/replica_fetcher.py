@@ -127,15 +127,20 @@ class ReplicaFetcher(Partition):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: Any, p: int, b: Any) -> None:
-        """What was under way to a follower, or from a leader, that stops; what a leader has read for it stays."""
+        """What was under way to a follower, or from a leader, that has the partition no more."""
         for other in self.brokers:
             if other == b:
                 continue
             if self.fetch == "two-steps":
                 s.answer[p][b][other] = self.no_answer()
                 s.answer[p][other][b] = self.no_answer()
-            if self.note_fetch != "at-once":
-                s.unnoted[p][b][other] = self.nothing_read
+
+    def drop_reads(self, s: Any, p: int, b: Any) -> None:
+        """What a leader that stops has read and not noted; what another has read for it stays."""
+        if self.note_fetch != "at-once":
+            for other in self.brokers:
+                if other != b:
+                    s.unnoted[p][b][other] = self.nothing_read
 
     def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
         """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
