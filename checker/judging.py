@@ -14,7 +14,7 @@ from isrcheck.checker.traces.narration import story
 from isrcheck.model.language import EvaluationError
 from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.together import idle_settings
+from isrcheck.model.language.together import idle_settings, left_out
 from isrcheck.model.language.tracing import sentence_of
 
 DEADLOCK: Final = "No instance of any action is enabled."
@@ -66,6 +66,7 @@ class Judge:
             goals_switched_off=model.goals_switched_off,
             bounds_not_explored=[name for name in self.interpreter.bounds if name in self.system.unexplored],
             idle=idle_settings(model),
+            left_out=left_out(model),
             deadlock=stuck,
             evaluation=self._evaluation(),
             degrees=self._degrees(),

@@ -178,7 +178,8 @@ class Result:
     `profile` is what the settings began with, None for the bare defaults. `actions_without_instance` and
     `goals_switched_off` are so by the settings: that they never fired or were reached says nothing.
     `bounds_not_explored` name what is switched off, so that no state can hit them; `idle` the settings that were
-    changed and do nothing, each with what they need.
+    changed and do nothing, each with what they need; `left_out` those whose values leave out what happens in the
+    system, each with what that is.
     `reason` says in words why a run is incomplete, and names the limit. `unrolled` is the number of levels that an
     engine has looked at which enumerates no states: it has no counts. Under symmetry all counts are of `orbits`,
     which says what they stand for.
@@ -204,6 +205,7 @@ class Result:
     goals_switched_off: list[str] = field(default_factory=list)
     bounds_not_explored: list[str] = field(default_factory=list)
     idle: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     profile: str | None = None
     deadlock: Finding | None = None
     evaluation: EvaluationFailure | None = None
@@ -259,6 +261,7 @@ class Result:
             "profile": self.profile,
             "settings": self.settings,
             "settings_without_effect": list(self.idle),
+            "settings_that_leave_out": self.left_out,
             "engine": self.engine,
             "workers": self.workers,
             "symmetry": self.orbits is not None,

@@ -148,8 +148,10 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """What is to be said of a setting: that it does nothing, or what became of it as a bound."""
-    return f"does nothing: {result.idle[name]}" if name in result.idle else bound
+    """What is to be said of a setting: that it does nothing, what it leaves out, or what became of it as a bound."""
+    if name in result.idle:
+        return f"does nothing: {result.idle[name]}"
+    return f"leaves out {result.left_out[name]}" if name in result.left_out else bound
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:
@@ -227,11 +229,12 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and a second one where it may owe itself to what was never seen."""
+    """The verdict in one line, and others where it may owe itself to what was never seen, or left out."""
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
-    return "\n".join([verdict_line(result, ink), *warning]) + "\n"
+    left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and told else []
+    return "\n".join([verdict_line(result, ink), *warning, *left_out]) + "\n"
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:

@@ -55,6 +55,7 @@ class Fetching(Logs):
         choices=("at-once", "unchecked", "checked"),
         meaning="when a follower acts on the answer to a fetch: at once; later, if it is still at that offset; or "
         "later, unless its own epoch is another by then (KAFKA-18991)",
+        leaves_out={"at-once": "answers to fetches that come late"},
     )
 
     @property

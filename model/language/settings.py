@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, overload
 
@@ -24,7 +24,8 @@ class Setting:
     """A named parameter of a model: default, range or choices, and one line of meaning.
 
     `counts` is `broker` on the setting that says how many brokers there are. `bound` is a predicate over states: the
-    states in which the setting keeps the model from going on ("the log is full").
+    states in which the setting keeps the model from going on ("the log is full"). `leaves_out` has, by value, what does
+    happen in the system and not with that value: a report says so, for what holds then holds only without it.
     """
 
     default: int | bool | str
@@ -34,6 +35,7 @@ class Setting:
     meaning: str = ""
     counts: Broker | None = None
     bound: Callable[[Any, Any], Any] | None = None
+    leaves_out: Mapping[Any, str] = field(default_factory=dict)
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -93,6 +95,7 @@ def setting(
     choices: tuple[str, ...] | None = None,
     counts: Broker | None = None,
     bound: Callable[[Any, Any], Any] | None = None,
+    leaves_out: Mapping[Any, str] | None = None,
 ) -> Any:
     """Declares a setting in the body of a model; see `Setting`."""
-    return Setting(default, at_least, at_most, choices, meaning, counts, bound)
+    return Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {})

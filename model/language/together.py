@@ -66,6 +66,13 @@ def idle_settings(model: AtSettings) -> dict[str, str]:
     return {name: found[name] for name in declared if name in found}
 
 
+def left_out(model: AtSettings) -> dict[str, str]:
+    """The settings whose values leave out what happens in the system, each with what that is."""
+    declared = model.declared_settings()
+    found = {name: setting.leaves_out.get(model.settings[name]) for name, setting in declared.items()}
+    return {name: words for name, words in found.items() if words is not None}
+
+
 def said(value: Any) -> str:
     """A value as the command line writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ table of Kafka's functions and of what stands for each.
 A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
 
 Left out, besides what the parts say: several partitions, topics that come and go, a failover of the
-controller, log directories, transactions, time.
+controller, transactions, time.
 
 Source: Kafka 4.2; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
 """

@@ -39,7 +39,11 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         meaning="which high watermark is on disk when a broker crashes: the last; or any that is not greater",
     )
 
-    starts_again = setting(True, meaning="brokers that have stopped start again; otherwise they stay away")
+    starts_again = setting(
+        True,
+        meaning="brokers that have stopped start again; otherwise they stay away",
+        leaves_out={False: "brokers that start anew"},
+    )
     unclean_start = setting(
         "leaves",
         choices=("leaves", "stays"),
@@ -159,7 +163,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @action(b=broker, actor="b", perturbation=True)
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
-        """A broker that shuts down, and leads nothing any more, stops."""
+        """beginShutdown: a broker that shuts down, and has been taken out of every ISR, stops."""
         if not self.shutdowns:
             return
         s.require(s.stopping.has(b))

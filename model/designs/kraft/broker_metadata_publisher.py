@@ -100,7 +100,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def stop_partitions(self, s: Any, b: Any, to: int) -> None:
-        """applyDelta, deletes: a broker that is no replica any more stops and deletes its own, or a stray one."""
+        """stopPartitions: a broker that is no replica any more stops and deletes its own, or a stray one."""
         if not self.reassigns:
             return
         _, _, gone = self.publish(s, b, to)

@@ -11,7 +11,7 @@ A *version* is a partition epoch. What all brokers have passed is forgotten.
 Left out: batches cut in two, a failover of the controller (it answers after the batch is committed, and the next one
 has the same log), the window within one publication in which the cache is new and the partition is not yet.
 
-Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.2.
+Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.scala of Kafka 4.2.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ its high watermark at once where it can, and asks the controller for a larger IS
 
 Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
 
-Left out: log directories, future replicas, log start offsets, the recovery state of a leader that was elected uncleanly
+Left out: future replicas while they catch up, log start offsets, the recovery state of a leader that was elected uncleanly
 (a leader always asks for RECOVERED, and nothing is done to recover).
 
 Source: Partition.scala of Kafka 4.2.
@@ -106,6 +106,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     followers_lag = setting(
         True,
         meaning="time passes: a follower may be away from the leader's log end for longer than replica.lag.time.max.ms",
+        leaves_out={False: "followers that lag for longer than replica.lag.time.max.ms"},
     )
 
     def holds(self) -> dict[str, Any]:
@@ -230,7 +231,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def look_again(self, s: Any, p: int, b: Any) -> None:
-        """A leader looks at its high watermark, and may find that it waits for nobody any more."""
+        """A leader looks at its high watermark, and may find that it waits for nobody any more; Kafka has no such step."""
         if not self.looks_again:
             return
         x = self.leading(s, p, b)
@@ -264,8 +265,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: Any, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """What AlterPartition says: the leader's epoch and version, the ISR, the broker epochs in which members "
-        "fetched."""
+        """What AlterPartition says: the leader's epoch and version, the ISR, and when its members fetched last.
+
+        That is by broker epochs.
+        """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
             # A member that has not fetched since is named without one, which is not compared.
@@ -300,7 +303,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """A follower has not been at the leader's log end for longer than replica.lag.time.max.ms."""
+        """isCaughtUp: a follower has not been at the leader's log end for longer than replica.lag.time.max.ms."""
         if b == follower or not self.followers_lag:
             return
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
@@ -404,7 +407,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def handle_alter_partition_response(self, s: Any, p: int, b: Any) -> None:
-        """handleAlterPartitionResponse: the answer reaches a leader, which heeds it if what it asked for is pending.
+        """handleAlterPartitionUpdate, handleAlterPartitionError: the answer of the controller reaches a leader.
+
+        It is heeded if what it asked for is pending.
 
         On success it has that ISR, at the version that it is told; if its request was refused for a member, it goes
         back to what it knows to be committed. Otherwise it waits for a record of metadata. A success of another epoch

@@ -4,7 +4,7 @@ Who leads then, which leader epoch and partition epoch, which eligible leader re
 depends on the order in which the replicas are assigned; with `election = any-order` it is anybody whom some order would
 have elected.
 
-Left out: directories, metadata versions before 3.6, the recovery state.
+Left out: metadata versions before 3.6, the recovery state.
 
 Source: PartitionChangeBuilder.java of Kafka 4.2; KIP-966.
 """

@@ -46,6 +46,7 @@ class ReplicaFetcher(Partition):
         "two-steps",
         choices=("two-steps", "one-step"),
         meaning="whether time passes between a leader's reading for a fetch and the follower's handling of the answer",
+        leaves_out={"one-step": "answers to fetches that come late"},
     )
     fetch_answer = setting(
         "checked",
@@ -69,6 +70,7 @@ class ReplicaFetcher(Partition):
         meaning="when a leader notes how far a follower is for which it has read: at once; or later, for it lets go of "
         "its lock between; or later, unless its own epoch is another by then, which is compared under each lock: as it "
         "notes, and as it asks for a larger ISR",
+        leaves_out={"at-once": "fetches that a leader notes later than it reads for them"},
     )
     late_notes = setting(
         1,
