@@ -74,7 +74,7 @@ class AlterPartitionManager(MetadataLog):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def lose_response(self, s: Any, p: int, b: Any) -> None:
-        """NodeToControllerChannelManager: the answer is lost with the connection, and the same request is sent again."""
+        """NodeToControllerChannelManager: the answer is lost with the connection, and the request is sent again."""
         if not self.lost_responses:
             return
         request = s.alteration[p][b]

@@ -6,8 +6,8 @@ its high watermark at once where it can, and asks the controller for a larger IS
 
 Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
 
-Left out: future replicas while they catch up, log start offsets, the recovery state of a leader that was elected uncleanly
-(a leader always asks for RECOVERED, and nothing is done to recover).
+Left out: future replicas while they catch up, log start offsets, the recovery state of a leader that was elected
+uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
 
 Source: Partition.scala of Kafka 4.2.
 """
@@ -231,7 +231,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def look_again(self, s: Any, p: int, b: Any) -> None:
-        """A leader looks at its high watermark, and may find that it waits for nobody any more; Kafka has no such step."""
+        """A leader looks at its high watermark, and may find that it waits for nobody any more.
+
+        Kafka has no such step.
+        """
         if not self.looks_again:
             return
         x = self.leading(s, p, b)
