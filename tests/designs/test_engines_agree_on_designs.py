@@ -12,8 +12,8 @@ from tests.designs.agreeing import assert_agreement, assert_agreement_along_walk
 pytestmark = pytest.mark.exhaustive
 
 DRAWS = {
-    "v3": (20, 20), "alter-isr": (20, 8), "kraft": (20, 8), "v2": (20, 6), "v1": (12, 12), "majority": (6, 6),
-    "primary-backup": (6, 6),
+    "v3": (12, 8), "alter-isr": (10, 4), "kraft": (16, 6), "v2": (10, 4), "v1": (8, 6), "majority": (4, 4),
+    "primary-backup": (4, 4),
 }  # fmt: skip
 """How many combinations of settings are searched, and how many are walked through: fewer where they take longer."""
 DESIGNS = {name: load_model_class(name).cls for name in DRAWS}
