@@ -132,8 +132,12 @@ def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: typ
         names = {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
         if verdict.outcome == "killed":
             assert {n for n, length in names.items() if length == verdict.length} == set(verdict.killed_by), verdict
-        elif verdict.outcome in ("forbids", "vacuous"):
+        elif verdict.outcome == "forbids":
             assert set(reachable(mutant(**settings))) <= own.keys(), verdict
+        elif verdict.outcome == "vacuous":
+            never = set((verdict.reason or "").removeprefix("never: ").split(", "))
+            goals = {f"goal {name}" for name in result.goals_never_reached}
+            assert never and never <= {*result.actions_never_fired, *goals}, verdict
         elif verdict.outcome == "evaluation error":
             assert result.evaluation is not None, verdict
             assert result.evaluation.trace.length == verdict.length, verdict
