@@ -8,6 +8,7 @@ fixes of v3. With --json FOLDER the whole outcomes are kept.
 from __future__ import annotations
 
 import argparse
+import ast
 import fnmatch
 import json
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
+from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.elsewhere import places
 from isrcheck.checker.mutation.running import Mutation, mutation
 from isrcheck.checker.mutation.table import how
@@ -150,7 +152,7 @@ def asked_besides(name: str) -> tuple[Place, ...]:
 
 
 def fixes(workers: int | None) -> Iterator[str]:
-    yield "| fix | outcome | by | action | line | change |"
+    yield "| fix | outcome | by | action | in | change |"
     yield "|---|---|---|---|---|---|"
     for fix, folder, actions, text in FIXES:
         found = run(folder, workers, actions, text)
@@ -180,7 +182,7 @@ def _count(found: Mutation, name: str, outcomes: tuple[Outcome, ...], elsewhere:
 
 
 def survivors(found: Mutation) -> Iterator[str]:
-    yield "\n| outcome | by | action | line | change |"
+    yield "\n| outcome | by | action | in | change |"
     yield "|---|---|---|---|---|"
     for verdict in found.verdicts:
         if verdict.outcome in ("survived", "not finished", "nothing new", "unread", "forbids"):
@@ -191,7 +193,14 @@ def survivors(found: Mutation) -> Iterator[str]:
 def row(verdict: Verdict) -> str:
     words = verdict.edit.words.replace("|", "\\|")
     by = f" at `{verdict.by}`" if verdict.by else ""
-    return f"| {verdict.outcome} | {how(verdict)}{by} | {verdict.action} | {verdict.edit.where} | `{words}` |"
+    return f"| {verdict.outcome} | {how(verdict)}{by} | {verdict.action} | {function(verdict.edit)} | `{words}` |"
+
+
+def function(edit: Edit) -> str:
+    """The file and the innermost function that an edit changes: a line number would not outlive the next comment."""
+    found = ast.walk(ast.parse(Path(edit.file).read_text()))
+    around = [f for f in found if isinstance(f, ast.FunctionDef) and f.lineno <= edit.line <= (f.end_lineno or 0)]
+    return f"{Path(edit.file).name}, `{max(around, key=lambda f: f.lineno).name}`"
 
 
 def main() -> None:
