@@ -148,10 +148,11 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """What is to be said of a setting: that it does nothing, what it leaves out, or what became of it as a bound."""
+    """What is to be said of a setting: that it does nothing; or what it leaves out, and whether it is hit."""
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
-    return f"leaves out {result.left_out[name]}" if name in result.left_out else bound
+    left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
+    return "; ".join([*left_out, *([bound] if bound else [])])
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:

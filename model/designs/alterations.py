@@ -23,6 +23,7 @@ from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.language import (
     action,
     broker,
+    budget,
     enum,
     flag,
     implies,
@@ -78,19 +79,12 @@ class Alterations(ControlledShutdown):
     requests_in_flight = setting(
         1, at_least=1, at_most=2, meaning="requests that a leader may have under way, all at the version that it knows"
     )
-    lost_responses = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="responses that are lost, so that the leader sends the same request again",
-        bound=lambda m, s: s.lost_responses == m.lost_responses if m.lost_responses else False,
+    lost_responses = budget(
+        at_most=2, meaning="responses that are lost, so that the leader sends the same request again"
     )
-    late_requests = setting(
-        0,
-        at_least=0,
+    late_requests = budget(
         at_most=2,
         meaning="requests that a leader sends again for want of a response, and that arrive twice, sooner or later",
-        bound=lambda m, s: s.late_requests == m.late_requests if m.late_requests else False,
     )
 
     # --- variables --------------------------------------------------------------------------------------------------

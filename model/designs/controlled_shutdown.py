@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.commands import Commands
-from isrcheck.model.language import action, becomes, broker, every, implies, none, number, set_of, setting, some, when
+from isrcheck.model.language import action, becomes, broker, budget, every, implies, none, number, set_of, some, when
 
 
 class ControlledShutdown(Commands):
@@ -22,13 +22,7 @@ class ControlledShutdown(Commands):
 
     abstract = True
 
-    shutdowns = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="controlled shutdowns",
-        bound=lambda m, s: s.shutdowns == m.shutdowns if m.shutdowns else False,
-    )
+    shutdowns = budget(at_most=2, meaning="controlled shutdowns")
 
     @property
     def has_crashes(self) -> bool:

@@ -21,6 +21,7 @@ from isrcheck.model.language import (
     asked,
     becomes,
     broker,
+    budget,
     enum,
     every,
     flag,
@@ -82,12 +83,9 @@ class Logs(Producers):
         meaning="whom a leader tells of success as its high watermark passes a record: the producers of its own epoch; "
         "those that wait at it, until it follows or stops; or until it stops (KAFKA-1148)",
     )
-    retries = setting(
-        0,
-        at_least=0,
+    retries = budget(
         at_most=3,
         meaning="a producer without an answer sends its record so many times more, before it sends the next one",
-        bound=lambda m, s: s.retries == m.retries if m.retries else False,
     )
     idempotence = setting(False, meaning="a leader does not append once more what its log has (KIP-98)")
     consumers = setting(False, meaning="consumers read up to the high watermark")
@@ -97,20 +95,8 @@ class Logs(Producers):
         choices=("empty", "out-of-range"),
         meaning="what a leader answers to a consumer that asks between its high watermark and its log end",
     )
-    crashes = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="crashes that lose only what is volatile",
-        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
-    )
-    lossy_crashes = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="crashes that lose also an unflushed end of the logs",
-        bound=lambda m, s: s.lossy_crashes == m.lossy_crashes if m.lossy_crashes else False,
-    )
+    crashes = budget(at_most=3, meaning="crashes that lose only what is volatile")
+    lossy_crashes = budget(at_most=3, meaning="crashes that lose also an unflushed end of the logs")
     truncation = setting(
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
@@ -147,9 +133,9 @@ class Logs(Producers):
         each["next_record_id"] = number(0, self.max_records)
         if self.has_crashes:
             each["up"] = set_of(broker)
-        for budget in ("crashes", "lossy_crashes"):
-            if getattr(self, budget):
-                each[budget] = number(0, getattr(self, budget))
+        for name in ("crashes", "lossy_crashes"):
+            if getattr(self, name):
+                each[name] = number(0, getattr(self, name))
         return {**each, **self.ghosts()}
 
     def role_fields(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.majority_elections import ElectionsByMajority
-from isrcheck.model.language import action, asked, becomes, broker, none, setting, when
+from isrcheck.model.language import action, asked, becomes, broker, budget, none, setting, when
 
 
 def any_length(m: Any) -> Any:
@@ -32,19 +32,9 @@ class CrashingReplicas(ElectionsByMajority):
 
     abstract = True
 
-    crashes = setting(
-        0,
-        at_least=0,
-        at_most=5,
-        meaning="crashes; logs, epochs and votes survive",
-        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
-    )
-    lossy_crashes = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="crashes that lose what was not flushed, an end of the log, an epoch or a vote",
-        bound=lambda m, s: s.lossy_crashes == m.lossy_crashes if m.lossy_crashes else False,
+    crashes = budget(at_most=5, meaning="crashes; logs, epochs and votes survive")
+    lossy_crashes = budget(
+        at_most=3, meaning="crashes that lose what was not flushed, an end of the log, an epoch or a vote"
     )
     fsync = setting(
         "both",

@@ -19,6 +19,7 @@ from isrcheck.model.language import (
     asked,
     becomes,
     broker,
+    budget,
     count,
     enum,
     flag,
@@ -40,12 +41,10 @@ class ElectionsByMajority(Logs):
 
     abstract = True
 
-    timeouts = setting(
+    timeouts = budget(
         1,
-        at_least=0,
         at_most=5,
         meaning="replicas that stand for election although a leader is up, or most replicas may refuse them",
-        bound=lambda m, s: s.timeouts == m.timeouts if m.timeouts else False,
     )
     vote = setting(
         "up-to-date",

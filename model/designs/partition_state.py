@@ -17,6 +17,7 @@ from isrcheck.model.language import (
     asked,
     becomes,
     broker,
+    budget,
     every,
     minimum,
     number,
@@ -43,13 +44,7 @@ class PartitionState(DataPlane):
         bound=lambda m, s: some(s.state[p].version == m.max_version for p in m.all_partitions),
     )
     isr_at_start = setting(0, at_least=0, at_most=5, meaning="replicas in the first ISR; 0 is all of them")
-    expiries = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="sessions that expire although the broker runs on",
-        bound=lambda m, s: s.expiries == m.expiries if m.expiries else False,
-    )
+    expiries = budget(at_most=3, meaning="sessions that expire although the broker runs on")
     expand_guard = setting(
         "epoch-start",
         choices=("literal", "high-watermark", "epoch-start", "at-fetch"),

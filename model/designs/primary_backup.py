@@ -16,7 +16,7 @@ from isrcheck.model.designs import design_profiles
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
-from isrcheck.model.language import action, asked, becomes, broker, goal, setting, some
+from isrcheck.model.language import action, asked, becomes, broker, budget, goal, setting, some
 
 
 class PrimaryBackup(PartitionState):
@@ -45,13 +45,7 @@ class PrimaryBackup(PartitionState):
     truncation_reply = "at-once"
     truncate_before_high_watermark = True
 
-    crashes = setting(
-        0,
-        at_least=0,
-        at_most=5,
-        meaning="brokers that fail and do not come back",
-        bound=lambda m, s: s.crashes == m.crashes if m.crashes else False,
-    )
+    crashes = budget(at_most=5, meaning="brokers that fail and do not come back")
     slow_replicas = setting(
         False, meaning="the leader also takes a live follower out of the ISR that lags behind its log end"
     )

@@ -15,7 +15,7 @@ from isrcheck.model.designs import sentences
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.topics import Topics
-from isrcheck.model.language import action, becomes, broker, enum, number, per, record, set_of, setting, when
+from isrcheck.model.language import action, becomes, broker, budget, enum, number, per, record, set_of, setting, when
 
 
 class Reassignment(Topics):
@@ -26,13 +26,7 @@ class Reassignment(Topics):
     assigned_at_start = setting(
         0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
     )
-    reassignments = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="reassignments that an administrator asks for",
-        bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
-    )
+    reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     cancellations = setting(False, meaning="a reassignment may be cancelled before a new replica is in the ISR")
     target_isr_check = setting(
         True,

@@ -22,6 +22,7 @@ from isrcheck.model.language import (
     action,
     becomes,
     broker,
+    budget,
     enum,
     every,
     implies,
@@ -43,13 +44,7 @@ class ReassignedReplicas(StateChangeQueues):
     assigned_at_start = setting(
         0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
     )
-    reassignments = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="reassignments that an administrator asks for",
-        bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
-    )
+    reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     replica_check = setting(
         "or-reassigned",
         choices=("assigned", "or-reassigned"),

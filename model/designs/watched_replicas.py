@@ -19,6 +19,7 @@ from isrcheck.model.language import (
     asked,
     becomes,
     broker,
+    budget,
     enum,
     none,
     number,
@@ -40,13 +41,7 @@ class WatchedReplicas(ZookeeperWatches):
     assigned_at_start = setting(
         0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
     )
-    reassignments = setting(
-        0,
-        at_least=0,
-        at_most=3,
-        meaning="reassignments that an administrator asks for",
-        bound=lambda m, s: s.reassignments == m.reassignments if m.reassignments else False,
-    )
+    reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from isrcheck.model.language.logic import count, every, for_all, implies, maximu
 from isrcheck.model.language.marks import action, constraint, goal, initial, invariant, needs
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.parts import Part
-from isrcheck.model.language.settings import setting
+from isrcheck.model.language.settings import budget, setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
 from isrcheck.model.language.together import clash, idle
 
@@ -43,6 +43,7 @@ __all__ = [
     "becomes",
     "below",
     "broker",
+    "budget",
     "clash",
     "constraint",
     "count",

@@ -99,3 +99,17 @@ def setting(
 ) -> Any:
     """Declares a setting in the body of a model; see `Setting`."""
     return Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {})
+
+
+def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
+    """Declares how often something may happen, from 0 to `at_most` times: a variable of the same name counts it.
+
+    Its bound is that it is used up. With a budget of 0 it never happens, and there need not be such a variable.
+    """
+
+    def is_used_up(m: Any, s: Any) -> Any:
+        allowed = getattr(m, found.name)
+        return getattr(s, found.name) == allowed if allowed else False
+
+    found: Any = setting(default, at_least=0, at_most=at_most, meaning=meaning, bound=is_used_up)
+    return found

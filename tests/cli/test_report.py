@@ -79,6 +79,37 @@ def test_a_brief_report_says_what_was_never_seen(tmp_path: Path) -> None:
     assert brief(violated).count("\n") == 1
 
 
+def leaving_out(folder: Path, **settings: object) -> Result:
+    """The counter, whose tops below nine leave something out, and whose never starting again does."""
+    model = counter(folder)
+    text = model.read_text().replace('meaning="where it ends"', 'meaning="where it ends", leaves_out={7: "eight"}')
+    again = 'meaning="whether it starts again"'
+    model.write_text(text.replace(again, f'{again}, leaves_out={{False: "a second time"}}'))
+    assert model.read_text().count("leaves_out=") == 2
+    return check(str(model), settings, engine="reference")  # type: ignore[arg-type]
+
+
+def test_what_a_setting_leaves_out_is_said_of_what_holds(tmp_path: Path) -> None:
+    """With --quiet as well, of both settings; of the top besides that it was reached, as any bound."""
+    result = leaving_out(tmp_path, top=7, wraps=False)
+    assert result.verdict == "holds"
+    assert brief(result).splitlines()[-1] == "left out: eight, a second time"
+    assert re.search(r"^  top +7 +leaves out eight; bound hit$", report(result), re.M)
+    assert re.search(r"^  wraps +false +leaves out a second time$", report(result), re.M)
+    assert result.to_json()["settings_that_leave_out"] == {"top": "eight", "wraps": "a second time"}
+
+
+def test_a_value_that_leaves_nothing_out_is_not_spoken_of(tmp_path: Path) -> None:
+    result = leaving_out(tmp_path, top=8, wraps=True)
+    assert "left out" not in brief(result)
+    assert "leaves out" not in report(result)
+    assert result.to_json()["settings_that_leave_out"] == {}
+
+
+def test_what_is_violated_does_not_hold_because_something_was_left_out(tmp_path: Path) -> None:
+    assert "left out" not in brief(leaving_out(tmp_path, least=0, wraps=False))
+
+
 @pytest.mark.parametrize("states", [1, 2, 3])
 def test_nothing_is_called_holding_or_ok_before_the_search_is_done(tmp_path: Path, states: int) -> None:
     text = report(counted(tmp_path, limits=Limits(states=states), deadlock=True))

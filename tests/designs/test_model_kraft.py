@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from isrcheck.checker.checking import check
 from isrcheck.checker.library import load_model_class
+from isrcheck.model.language.profiles import BARE
 from tests.designs.replaying import Story
 
 KRAFT = load_model_class("kraft")
@@ -317,3 +319,45 @@ def test_unless_the_epoch_is_compared_again() -> None:
     story.tell(READ_BEFORE)
     assert (known(story, 0)[2], replica(story, 0)["high_watermark"]) == (-1, 0)
     assert story.value("acknowledged") == [False, False]
+
+
+# --- min.insync.replicas --------------------------------------------------------------------------------------------
+
+COPIES = ("acknowledged-has-enough-copies", "high-watermark-waits-for-min-isr")
+SMALL: dict[str, Any] = {
+    "replicas": 2,
+    "min_isr": 2,
+    "log_size": 1,
+    "max_leader_epoch": 2,
+    "max_version": 3,
+    "metadata_lag": 1,
+    "expiries": 0,
+    "fetch": "one-step",
+    "follower_state": "kept-unless-skipped",
+    "equal_version": "keeps-pending",
+}
+
+
+def copies(**settings: Any) -> Any:
+    return check(KRAFT, {**SMALL, **settings}, profile=BARE, invariants=COPIES)
+
+
+def test_no_more_copies_are_asked_for_than_there_are_replicas() -> None:
+    """Partition.effectiveMinIsr is no more than the number of replicas: three of two ask for as much as two."""
+    two, three = copies(min_isr=2), copies(min_isr=3)
+    assert (two.verdict, three.verdict) == ("holds", "holds")
+    assert (three.distinct, three.generated) == (two.distinct, two.generated)
+
+
+@pytest.mark.parametrize("changes", [{"reassignments": 1, "removed_replica": "leaves"}, {"min_isr_then": 1}, {}])
+def test_the_least_that_min_insync_replicas_ever_is_is_asked_for(changes: dict[str, Any]) -> None:
+    """A partition may move to one replica, whose log is enough (KIP-860); or min.insync.replicas falls to 1."""
+    result = copies(**changes)
+    assert (result.verdict, result.left, "producer-is-told" in result.goals_never_reached) == ("holds", 0, False)
+    model = KRAFT.cls(**{**SMALL, **changes})
+    assert model.least_min_isr == (1 if changes else 2)
+
+
+def test_fewer_copies_than_that_are_a_violation() -> None:
+    """Without the guard of the high watermark (KAFKA-15583) a leader tells of success alone."""
+    assert copies(high_watermark_min_isr=False, expiries=1).verdict == "violated"

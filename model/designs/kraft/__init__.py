@@ -1,15 +1,16 @@
 """Kafka without ZooKeeper: replication under a KRaft controller, as in Kafka 4.
 
-Each part is a file, named after the class of Kafka of which it has the rules, and can be laid beside it: `unified_log`,
-`metadata_log`, `produce_purgatory`, `alter_partition_manager`, `replica`, `partition`, `replica_fetcher` and
-`broker_metadata_publisher` for a broker; `partition_change_builder`, `replication_control` and `cluster_control` for
-the controller; `broker_lifecycle` for what befalls both. What a part uses is in its bases. docs/documents.md has a
-table of Kafka's functions and of what stands for each.
+Each part is a file, named after the class of Kafka of which it has the rules, and can be laid beside it. All of them
+know `unified_log`, `partition_registration`, `configuration_control` and `metadata_log`. A broker has
+`produce_purgatory`, `alter_partition_manager`, `replica`, `partition`, `replica_fetcher` and
+`broker_metadata_publisher`, the controller `partition_reassignment_replicas`, `partition_change_builder`,
+`replication_control` and `cluster_control`; `broker_lifecycle` is what befalls both. What a part uses is in its bases.
+docs/documents.md has a table of Kafka's functions and of what stands for each.
 
 A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
 
-Left out, besides what the parts say: several partitions, topics that come and go, a failover of the
-controller, transactions, time.
+Left out, besides what the parts say: several partitions, topics that come and go, a failover of the controller,
+transactions, time.
 
 Source: Kafka 4.2; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
 """

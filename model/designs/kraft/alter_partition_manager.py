@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import action, broker, enum, number, per, record, set_of, setting, when
+from isrcheck.model.language import action, broker, budget, enum, number, per, record, set_of, when
 
 REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "new-leader-elected")
 """Answers after which a leader goes on waiting: the record of what has overtaken its request is on its way."""
@@ -32,12 +32,8 @@ class AlterPartitionManager(MetadataLog):
 
     abstract = True
 
-    lost_responses = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="answers of the controller that are lost, so that the leader sends the same request again",
-        bound=lambda m, s: s.lost_responses == m.lost_responses if m.lost_responses else False,
+    lost_responses = budget(
+        at_most=2, meaning="answers of the controller that are lost, so that the leader sends the same request again"
     )
 
     def holds(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.partition_change_builder import Change
 from isrcheck.model.designs.kraft.replication_control import ReplicationControl, somebody_or_nobody
-from isrcheck.model.language import action, broker, number, set_of, setting
+from isrcheck.model.language import action, broker, budget, number, set_of
 
 
 class ClusterControl(ReplicationControl):
@@ -24,13 +24,7 @@ class ClusterControl(ReplicationControl):
 
     abstract = True
 
-    expiries = setting(
-        1,
-        at_least=0,
-        at_most=4,
-        meaning="sessions of brokers that are up that end",
-        bound=lambda m, s: s.expiries == m.expiries if m.expiries else False,
-    )
+    expiries = budget(1, at_most=4, meaning="sessions of brokers that are up that end")
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

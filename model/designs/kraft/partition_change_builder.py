@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.partition_reassignment_replicas import Assignment, PartitionReassignmentReplicas
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.unified_log import any_partition
@@ -29,7 +30,7 @@ class Change(NamedTuple):
     changed: Any
 
 
-class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas):
+class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, MetadataLog):
     """Elections, eligible leader replicas, the last known leader."""
 
     abstract = True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.language import when
 
 
@@ -24,7 +24,7 @@ class Assignment(NamedTuple):
     removing: Any
 
 
-class PartitionReassignmentReplicas(MetadataLog):
+class PartitionReassignmentReplicas(PartitionRegistration):
     """Assignments that change."""
 
     abstract = True

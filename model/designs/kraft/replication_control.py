@@ -2,8 +2,8 @@
 
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
-Left out: creation and deletion of topics, several partitions in a request, and the checks that
-cannot fail here: of a topic or partition that there is not, of a request ahead of the controller.
+Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here: of a
+topic or partition that there is not, of a request ahead of the controller.
 
 Source: ReplicationControlManager.java of Kafka 4.2; KIP-497, KIP-841, KIP-903.
 """
@@ -20,6 +20,7 @@ from isrcheck.model.language import (
     action,
     becomes,
     broker,
+    budget,
     every,
     goal,
     idle,
@@ -47,22 +48,14 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         meaning="the controller refuses members that are fenced or in controlled shutdown (KIP-841), or that have "
         "started anew since they fetched (KIP-903)",
     )
-    directory_assignments = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="times that a broker says in which directory its replica is, after a move or a failed disk",
-        bound=lambda m, s: s.directory_assignments == m.directory_assignments if m.directory_assignments else False,
+    directory_assignments = budget(
+        at_most=2, meaning="times that a broker says in which directory its replica is, after a move or a failed disk"
     )
     assigned_directory = setting(
         "clears-elr",
         choices=("clears-elr", "keeps-elr"),
         meaning="directory_assignments, elr: with the directory the ELR is cleared, for handleAssignReplicasToDirs of "
         "4.2 does not say that there are eligible leader replicas; or it stays",
-    )
-    cancellations = setting(False, meaning="reassignments: one may be cancelled")
-    replication_factor_changes = setting(
-        True, meaning="reassignments: there may be more replicas or fewer than before (KIP-860); or as many"
     )
 
     together: ClassVar[Together] = (
@@ -71,12 +64,6 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             unless=lambda m: m.elr and m.directory_assignments + m.directory_failures > 0,
             words="it needs elr, and directory_assignments or directory_failures of 1 or more",
         ),
-        idle(
-            "replication_factor_changes",
-            unless=lambda m: m.reassignments > 0,
-            words="it needs reassignments of 1 or more",
-        ),
-        idle("cancellations", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
     )
 
     def holds(self) -> dict[str, Any]:

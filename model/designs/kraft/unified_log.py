@@ -13,7 +13,21 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs import epoch_cache
-from isrcheck.model.language import Part, action, broker, goal, idle, number, per, record, sequence, setting, some, when
+from isrcheck.model.language import (
+    Part,
+    action,
+    broker,
+    budget,
+    goal,
+    idle,
+    number,
+    per,
+    record,
+    sequence,
+    setting,
+    some,
+    when,
+)
 
 
 def any_partition(m: Any) -> Any:
@@ -52,13 +66,7 @@ class UnifiedLog(Part):
         bound=lambda m, s: some(s.state[p].epoch == m.max_leader_epoch for p in m.all_partitions),
     )
 
-    log_moves = setting(
-        0,
-        at_least=0,
-        at_most=2,
-        meaning="logs that are moved to another directory of their broker",
-        bound=lambda m, s: s.log_moves == m.log_moves if m.log_moves else False,
-    )
+    log_moves = budget(at_most=2, meaning="logs that are moved to another directory of their broker")
     moved_log = setting(
         "forgets-epochs",
         choices=("forgets-epochs", "keeps-epochs"),

@@ -1,0 +1,101 @@
+"""ConfigurationControlManager: min.insync.replicas, which an operator may change while the cluster runs.
+
+What counts is the *effective* value: no more than there are replicas. The controller counts those of the topic's
+partition 0, a broker those of the partition.
+
+Source: ConfigurationControlManager.java, ReplicationControlManager.getTopicEffectiveMinIsr, Partition.effectiveMinIsr
+of Kafka 4.2; KIP-966.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
+from isrcheck.model.language import flag, idle, minimum, setting, when
+from isrcheck.model.language.together import Together
+
+
+class ConfigurationControl(PartitionRegistration):
+    """How many members of an ISR a write needs."""
+
+    abstract = True
+
+    replicas_counted = setting(
+        "own",
+        choices=("own", "of-partition-0"),
+        meaning="reassignments: whose replicas the controller counts for the effective min.insync.replicas. This is "
+        "partition 0 of its topic, and they are its own; or it is another, and partition 0 keeps those of the start",
+    )
+    min_isr = setting(
+        1,
+        at_least=1,
+        at_most=5,
+        meaning="min.insync.replicas: an ISR that is smaller takes no writes and raises no high watermark",
+    )
+    min_isr_then = setting(
+        0,
+        at_least=0,
+        at_most=5,
+        meaning="min.insync.replicas after an operator has changed it, once; 0: nobody does",
+        bound=lambda m, s: s.min_isr_changed if m.min_isr_then else False,
+    )
+    min_isr_change = setting(
+        "alone",
+        choices=("alone", "with-a-partition-epoch"),
+        meaning="min_isr_then: what a change of min.insync.replicas does to the partition: the ELR is cleared, and if "
+        "there was none nothing; or the partition epoch goes up as well, so that a leader that has not heard of the "
+        "change has its requests refused",
+    )
+    elr_is_cleared = setting(
+        "always",
+        choices=("always", "unless-raised-without-isr"),
+        meaning="min_isr_then, elr: with min.insync.replicas the ELR is cleared whatever the ISR is; or it is kept "
+        "where the ISR is empty and min.insync.replicas goes up, since nobody can have committed without its members",
+    )
+    config_order = setting(
+        "after-partitions",
+        choices=("after-partitions", "before-partitions"),
+        meaning="min_isr_then: a delta that has both, a change of the partition and of min.insync.replicas, changes "
+        "the partition first, as BrokerMetadataPublisher does; or last",
+    )
+
+    together: ClassVar[Together] = (
+        idle("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
+        idle("elr_is_cleared", unless=lambda m: m.min_isr_then > 0 and m.elr, words="it needs min_isr_then and elr"),
+        idle(
+            "min_isr_change",
+            "config_order",
+            unless=lambda m: m.min_isr_then > 0,
+            words="it needs min_isr_then of 1 or more",
+        ),
+    )
+
+    def holds(self) -> dict[str, Any]:
+        return {"min_isr_changed": flag} if self.min_isr_then else {}
+
+    def controllers_min_isr(self, s: Any, p: int) -> Any:
+        """getTopicEffectiveMinIsr: no more than there are replicas, of the topic's partition 0."""
+        if self.replicas_counted == "own" or not self.reassigns:
+            return self.min_isr_of(s, s.state[p])
+        count = self.assigned_at_start or len(self.brokers)
+        first = min(self.min_isr, count)
+        return when(s.min_isr_changed, min(self.min_isr_then, count), first) if self.min_isr_then else first
+
+    def min_isr_of(self, where: Any, registration: Any) -> Any:
+        """effectiveMinIsr: min.insync.replicas, and no more than there are replicas.
+
+        `where` is an image, or the state itself for what the controller has; the registration is of the same.
+        """
+        found: Any = min(self.min_isr, len(self.brokers))
+        if self.min_isr_then:
+            found = when(where.min_isr_changed, min(self.min_isr_then, len(self.brokers)), found)
+        return minimum(found, registration.replicas.size) if self.reassigns else found
+
+    @property
+    def least_min_isr(self) -> int:
+        """What the effective min.insync.replicas is at any time, or more."""
+        replicas = self.assigned_at_start or len(self.brokers)
+        if self.reassignments and self.replication_factor_changes:
+            replicas = 1
+        return int(min(replicas, self.min_isr, self.min_isr_then or self.min_isr))

@@ -1,0 +1,86 @@
+"""PartitionRegistration: what the controller says of a partition.
+
+Who leads it in which leader epoch, the ISR, and a *version*, which is its partition epoch and goes up with every
+change. Where the partition may move: its replicas, and which of them it adds and removes.
+
+Source: PartitionRegistration.java of Kafka 4.2; KIP-455, KIP-497.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from isrcheck.model.designs.kraft.unified_log import UnifiedLog
+from isrcheck.model.language import broker, budget, idle, number, optional, record, set_of, setting, some
+from isrcheck.model.language.together import Together
+
+
+class PartitionRegistration(UnifiedLog):
+    """A partition as the controller has it, and what it is at the start."""
+
+    abstract = True
+
+    max_version = setting(
+        4,
+        at_least=1,
+        at_most=15,
+        meaning="greatest partition epoch; they count from 0",
+        bound=lambda m, s: m.greatest_version_is_reached(s),
+    )
+    isr_at_start = setting(
+        0, at_least=0, at_most=5, meaning="members of the ISR at the start, broker 0 first, who leads; 0 for all"
+    )
+    assigned_at_start = setting(
+        0, at_least=0, at_most=5, meaning="replicas to which the partition is assigned first; 0 for all brokers"
+    )
+    reassignments = budget(at_most=3, meaning="reassignments that an operator asks for")
+    cancellations = setting(False, meaning="reassignments: one may be cancelled")
+    replication_factor_changes = setting(
+        True, meaning="reassignments: there may be more replicas or fewer than before (KIP-860); or as many"
+    )
+
+    together: ClassVar[Together] = (
+        idle(
+            "cancellations",
+            "replication_factor_changes",
+            unless=lambda m: m.reassignments > 0,
+            words="it needs reassignments of 1 or more",
+        ),
+    )
+
+    def holds(self) -> dict[str, Any]:
+        return {"reassignments": number(0, self.reassignments)} if self.reassignments else {}
+
+    def any_registration(self) -> Any:
+        """PartitionRegistration: leader, ISR, leader epoch and partition epoch; replicas, where they change."""
+        fields = {"leader": optional(broker), "isr": set_of(broker), "epoch": self.any_epoch()}
+        fields["version"] = self.any_version()
+        if self.reassigns:
+            fields |= {"replicas": set_of(broker), "adding": set_of(broker), "removing": set_of(broker)}
+        return record(**fields)
+
+    @property
+    def reassigns(self) -> bool:
+        """Whether the partition is not always assigned to all brokers."""
+        return bool(self.reassignments or self.assigned_at_start)
+
+    def any_version(self) -> Any:
+        return number(0, self.max_version)
+
+    def first_isr(self) -> set[Any]:
+        assigned = self.assigned_at_start or len(self.brokers)
+        return set(self.brokers[: min(assigned, self.isr_at_start or assigned)])
+
+    def first_registration(self) -> dict[str, Any]:
+        first = {"leader": self.brokers[0], "isr": self.first_isr(), "epoch": 0, "version": 0}
+        if self.reassigns:
+            assigned = self.brokers[: self.assigned_at_start or len(self.brokers)]
+            first |= {"replicas": set(assigned), "adding": set(), "removing": set()}
+        return first
+
+    def greatest_version_is_reached(self, s: Any) -> Any:
+        return some(s.state[p].version == self.max_version for p in self.all_partitions)
+
+    def is_replica(self, registration: Any, b: Any) -> Any:
+        """Whether a partition is assigned to a broker, as a registration says."""
+        return registration.replicas.has(b) if self.reassigns else True
