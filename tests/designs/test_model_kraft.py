@@ -160,6 +160,23 @@ def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_i
     assert seen(story) == (1, [1], 3, 5, [], None)
 
 
+def test_whose_directory_has_failed_is_admitted_by_a_late_request_and_not_elected() -> None:
+    """ineligibleReplicasForIsr asks for no directory, LeaderAcceptor does: also for the preferred leader."""
+    story = kraft(**TWO, directory_failures=1, isr_at_start=1, first_replica=1)
+    story.tell(
+        """
+        fetch-records(p=0, follower=1, leader=0)
+        handle-log-dir-failure(b=1)
+        handle-directories-offline(b=1, leader=0)
+        alter-partition(p=0, b=0)
+        """
+    )
+    assert seen(story) == (0, [0, 1], 0, 1, [], None)
+    story.tell("not elect-preferred-leader(p=0, leader=1)")
+    story.tell("fence-broker(b=0, leader=none)")
+    assert seen(story) == (None, [1], 1, 2, [0], 0)
+
+
 def test_a_replica_fenced_under_a_raised_min_isr_is_eligible() -> None:
     story = kraft(**{**TWO, "min_isr": 1}, min_isr_then=2)
     story.tell("incremental-alter-configs()")

@@ -53,6 +53,10 @@ class Kraft(BrokerLifecycle):
     def has_path(self, s: Any, p: int) -> Any:
         return True
 
+    def is_up(self, s: Any, b: Any) -> Any:
+        """Whether a broker runs, and has its replica."""
+        return self.runs(s, b) & ~s.offline.has(b) if self.directory_failures else self.runs(s, b)
+
     def is_assigned(self, s: Any, p: int, b: Any) -> Any:
         """Whether a partition is to stay at a broker."""
         return self.is_replica(s.state[p], b) & ~s.state[p].removing.has(b) if self.reassigns else True
@@ -78,6 +82,6 @@ class Kraft(BrokerLifecycle):
 
     @property
     def has_crashes(self) -> bool:
-        return bool(self.restarts)
+        return bool(self.restarts or self.directory_failures)
 
     needs_epoch_start = True

@@ -123,7 +123,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """
         if not self.directory_failures:
             return
-        s.require(s.directory_failures < self.directory_failures, self.is_up(s, b), ~s.offline.has(b))
+        s.require(s.directory_failures < self.directory_failures, self.runs(s, b), ~s.offline.has(b))
         s.require(some(s.replica[p][b].role != "none" for p in self.all_partitions))
         s.directory_failures += 1
         s.offline = s.offline | {b}

@@ -42,13 +42,13 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)
         if self.directory_failures:
-            mine = mine & ~self.is_offline(s, b)
+            mine = mine & ~s.offline.has(b)
         begins = (replica.role == "none") & mine
         gone: Any = False
         if self.reassigns:
             gone = ~self.is_replica(said, b) & ((replica.role != "none") | ~s.log[0][b].is_empty)
         later = s.applied[b] < to if self.metadata_batches == "merged" else s.applied[b] + 1 == to
-        s.require(self.is_up(s, b), s.metadata.length > to, later | ((begins | gone) & (s.applied[b] <= to)))
+        s.require(self.runs(s, b), s.metadata.length > to, later | ((begins | gone) & (s.applied[b] <= to)))
         changed = begins | (mine & (said.version != self.image_of(s, b).partition[0].version))
         return image, changed, gone
 
@@ -154,4 +154,4 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     @goal(where=lambda m: m.metadata_lag > 1)
     def delta_skips_a_batch(self, s: Any) -> Any:
         """A broker lacks two batches, which it may hear of at once."""
-        return some(self.is_up(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)
+        return some(self.runs(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)

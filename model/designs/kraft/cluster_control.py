@@ -55,7 +55,7 @@ class ClusterControl(ReplicationControl):
         """handleBrokerFenced: the session of a broker that is up has ended, and the controller fences it."""
         if not self.expiries:
             return
-        s.require(s.expiries < self.expiries, s.live.has(b), self.is_up(s, b))
+        s.require(s.expiries < self.expiries, s.live.has(b), self.runs(s, b))
         s.expiries += 1
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
@@ -76,7 +76,7 @@ class ClusterControl(ReplicationControl):
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
         """handleBrokerUnfenced: a fenced broker is heard of again, and may lead what has no leader."""
-        s.require(~s.live.has(b), self.is_up(s, b))
+        s.require(~s.live.has(b), self.runs(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))
         active, changes = s.live | {b}, {}
@@ -96,7 +96,7 @@ class ClusterControl(ReplicationControl):
         """processBrokerHeartbeat (wantShutDown): a broker shuts down, and the controller takes it out of every ISR."""
         if not self.shutdowns:
             return
-        s.require(s.shutdowns < self.shutdowns, s.live.has(b), self.is_up(s, b))
+        s.require(s.shutdowns < self.shutdowns, s.live.has(b), self.runs(s, b))
         s.shutdowns += 1
         s.stopping = s.stopping | {b}
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})

@@ -106,12 +106,9 @@ class MetadataLog(ConfigurationControl):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_up(self, s: Any, b: Any) -> Any:
+    def runs(self, s: Any, b: Any) -> Any:
+        """Whether a broker has been started, and has not stopped."""
         return s.up.has(b) if self.restarts else True
-
-    def is_offline(self, s: Any, b: Any) -> Any:
-        """Whether the directory with a broker's replica has failed, and the broker has not been started anew since."""
-        return s.offline.has(b) if self.directory_failures else False
 
     def acceptable(self, s: Any, active: Any) -> Any:
         """LeaderAcceptor: who of those that are active has its replica in a directory that is registered."""

@@ -145,11 +145,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     def leads(self, s: Any, p: int, b: Any) -> Any:
         """Whether a broker believes that it leads; a zombie does."""
-        return (s.replica[p][b].role == "leader") & self.is_up(s, b)
+        return (s.replica[p][b].role == "leader") & self.runs(s, b)
 
     def follows(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
         replica = s.replica[p][follower]
-        return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
+        return (replica.role == "follower") & (replica.leader == leader) & self.runs(s, follower)
 
     def leading(self, s: Any, p: int, b: Any) -> Leading:
         """What a leader has before a step."""

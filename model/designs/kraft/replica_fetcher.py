@@ -313,7 +313,7 @@ class ReplicaFetcher(Partition):
         if follower == leader or self.note_fetch == "at-once":
             return
         read = s.unnoted[p][leader][follower]
-        s.require(self.is_up(s, leader), read.stage != "none")
+        s.require(self.runs(s, leader), read.stage != "none")
         where: Any = self.leads(s, p, leader)
         if self.note_fetch == "apart-checked":
             where = where & (s.replica[p][leader].epoch == read.epoch)
@@ -376,7 +376,7 @@ class ReplicaFetcher(Partition):
         if follower == leader or self.fetch == "one-step":
             return
         answer = s.answer[p][follower][leader]
-        s.require(answer.kind != "none", self.is_up(s, follower))
+        s.require(answer.kind != "none", self.runs(s, follower))
         follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer == "checked":
             follows = follows & (answer.epoch == s.replica[p][follower].epoch)

@@ -207,11 +207,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
-        """electLeader (PREFERRED): the first replica that is assigned leads, if it is an active member of the ISR."""
+        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may."""
         if self.election == "in-order" and leader != self.in_order[0]:
             return
         state = s.state[p]
-        s.require(state.leader != leader, state.isr.has(leader), s.live.has(leader))
+        s.require(state.leader != leader, state.isr.has(leader), self.acceptable(s, s.live).has(leader))
         if self.reassigns and self.election == "in-order":
             s.require(state.replicas.has(leader))
         self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, elects=False)})
@@ -236,7 +236,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             s.directory_assignments = when(anew, s.directory_assignments, s.directory_assignments + 1)
         if self.directory_failures:
             s.without_directory = s.without_directory - {b}
-        s.require(anew | moves, self.is_up(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
+        s.require(anew | moves, self.runs(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
         elr = self.elr_of(s, p)
         kept = elr if self.assigned_directory == "keeps-elr" else elr - elr
         last = s.last_leader[p] if self.keeps_last_leader else none
@@ -250,7 +250,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR."""
         if not self.directory_failures:
             return
-        s.require(s.offline.has(b), ~s.without_directory.has(b), self.is_up(s, b))
+        s.require(s.offline.has(b), ~s.without_directory.has(b), self.runs(s, b))
         active = s.live - {b}
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions})
         s.without_directory = s.without_directory | {b}
