@@ -93,12 +93,13 @@ class Symmetry:
                 if (kind, predicates) in asked or self.goals:
                     holds = and_(p.holds, not_(p.failure))
                     yield Pair(f"{kind} {p.name}", holds, moved(holds))
-        for number, other in partners.items():
-            transition, partner = system.transitions[number], system.transitions[other]
+        asked_of = [(system.transitions[number], system.transitions[other]) for number, other in partners.items()]
+        for transition, partner in asked_of:  # when a step is possible is asked first: it is less than what it does
             name = f"action {transition.label.action}"
-            can = _enabled(transition)
             yield Pair(name, transition.failure, moved(partner.failure))
-            yield Pair(name, can, moved(_enabled(partner)))
+            yield Pair(name, _enabled(transition), moved(_enabled(partner)))
+        for transition, partner in asked_of:
+            name, can = f"action {transition.label.action}", _enabled(transition)
             after = exchange.state(system, [transition.updates.get(i, x) for i, x in enumerate(before)])
             for i, (x, old) in enumerate(zip(after, before, strict=True)):
                 y = moved(partner.updates.get(i, old))

@@ -338,6 +338,23 @@ def test_unless_the_epoch_is_compared_again() -> None:
     assert story.value("acknowledged") == [False, False]
 
 
+def test_who_has_lost_its_directory_notes_nothing_of_what_it_has_read() -> None:
+    story = kraft(**TWO, note_fetch="apart", directory_failures=1)
+    story.tell(
+        """
+        append-records-to-leader(p=0, b=0)
+        read-records(p=0, follower=1, leader=0)
+        handle-log-dir-failure(b=0)
+        """
+    )
+    before = story.state
+    story.tell("update-follower-fetch-state(p=0, follower=1, leader=0)")
+    assert known(story, 0) == [-1, -1]
+    assert story.holds() == dict.fromkeys(LOST, True)
+    assert story.state != before  # what was read is forgotten
+    story.tell("not update-follower-fetch-state(p=0, follower=1, leader=0)")
+
+
 # --- min.insync.replicas --------------------------------------------------------------------------------------------
 
 COPIES = ("acknowledged-has-enough-copies", "high-watermark-waits-for-min-isr")

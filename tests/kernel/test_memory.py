@@ -148,7 +148,6 @@ def limited(bounds: str, limit: int, report: Path) -> dict[str, Any]:
     [
         ("3/3/3/2", 48 * MIB),
         pytest.param("3/3/3/3", 256 * MIB, marks=pytest.mark.exhaustive),
-        pytest.param("3/3/3/3", 1024 * MIB, marks=pytest.mark.exhaustive),
         pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.exhaustive),
     ],
 )

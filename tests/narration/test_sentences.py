@@ -118,16 +118,13 @@ def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> N
 
 
 @pytest.mark.exhaustive
-def test_random_walks_at_the_settings_of_every_scenario() -> None:
-    met: set[tuple[str, str]] = set()
-    for path in sorted(SCENARIOS.glob("**/scenario.toml")):
-        scenario = read_scenario(path.parent)
-        model = load_model_class(scenario.specification()).cls(**scenario.settings)
-        for seed in range(2):
-            trace = walk(model, seed, 30)
-            assert_truthful(model, trace, narrate(model, trace))
-            met |= {(model.name(), step.label.action) for step in trace.steps if step.label is not None}
-    assert len(met) > 150
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("**/scenario.toml")), ids=lambda path: path.parent.name)
+def test_random_walks_at_the_settings_of_every_scenario(path: Path) -> None:
+    scenario = read_scenario(path.parent)
+    model = load_model_class(scenario.specification()).cls(**scenario.settings)
+    trace = walk(model, 0, 30)
+    assert len(trace.steps) > 3
+    assert_truthful(model, trace, narrate(model, trace))
 
 
 @pytest.mark.parametrize("name", model_names())

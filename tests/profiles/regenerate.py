@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from isrcheck import check
+from isrcheck import Result, check
 from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.checker.scenarios.derived import as_text
 from isrcheck.model.language.profiles import profiles_of
@@ -17,7 +17,11 @@ RECORDED: Final = Path(__file__).parents[2] / "checker" / "profiles.json"
 
 def sized(model: str, profile: str) -> dict[str, Any]:
     """What `isrcheck check MODEL --profile PROFILE` finds."""
-    result = check(model, profile=profile)
+    return size_of(check(model, profile=profile))
+
+
+def size_of(result: Result) -> dict[str, Any]:
+    """What is recorded of a search that came to its end."""
     assert result.reason is None, result.reason
     lengths = {name: finding.trace.length for name, finding in result.findings.items() if finding.trace is not None}
     return {"verdict": result.verdict, "states": result.distinct, "depth": result.depth, "lengths": lengths}

@@ -16,7 +16,7 @@ from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.together import Idle
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
-from tests.profiles.regenerate import RECORDED, profiles, sized
+from tests.profiles.regenerate import RECORDED, profiles, size_of, sized
 
 DESIGNS = ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup")
 LARGE = pytest.param("kraft", marks=pytest.mark.exhaustive)
@@ -60,15 +60,12 @@ def test_the_plain_check_has_failures_and_leaves_nothing_out(design: str) -> Non
     assert "another-broker-leads" in result.goals or design == "majority"
     assert FAILURES[design] <= {name for name, value in result.settings.items() if value}
     assert result.distinct < (15_000_000 if design == "kraft" else 300_000)
-
-
-@pytest.mark.parametrize("design", PLAIN)
-def test_a_plain_check_is_as_large_as_recorded(design: str) -> None:
-    assert sized(design, "plain") == SIZES[design]["plain"]
+    if design not in LOSES:
+        assert size_of(result) == SIZES[design]["plain"]
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("design", "profile"), profiles())
+@pytest.mark.parametrize(("design", "profile"), [one for one in profiles() if one != ("kraft", "plain")])
 def test_a_profile_is_as_large_as_recorded(design: str, profile: str) -> None:
     assert sized(design, profile) == SIZES[design][profile]
 

@@ -9,6 +9,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from isrcheck import check
+from tests.agreement.profiles import THOROUGH
 
 KAFKA = """
 truncate-to-hw     2/2/1/1     353 12  9 10
@@ -47,13 +48,13 @@ def settings_of(bounds: str, *names: str) -> dict[str, int]:
 
 
 def on_engines(table: str) -> list[ParameterSet]:
-    """Each row for each engine; of the larger ones the reference engine, half a minute for 8,000 states, gets two."""
+    """Each row for each engine; of the larger ones the reference engine, half a minute for 8,000 states, gets one."""
     found = []
     for row in rows(table):
         name = " ".join(row[:2])
         found.append(pytest.param("local", row, id=f"{name}-local"))
         slow = [pytest.mark.exhaustive] if int(row[2]) > 8_000 else []
-        if not slow or name in ("kip-101 2/2/2/2", "kip-320 3/2/2/1"):
+        if not slow or name == "kip-101 2/2/2/2" or THOROUGH:
             found.append(pytest.param("reference", row, id=f"{name}-reference", marks=slow))
     return found
 

@@ -222,9 +222,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         """
         old = s.replica[p][b]
         before = self.followers_of(s, p, b)
-        self.note_committed(s, p, b, x.epoch, x.log, old.high_watermark, when(where, x.high_watermark, 0))
+        committed = when(where, x.high_watermark, 0)
+        self.note_committed(s, p, b, when(where, x.epoch, 0), x.log, old.high_watermark, committed)
         enough = self.maximal_isr(x).size >= x.min_isr
-        self.complete_delayed(s, b, when(where, x.high_watermark, 0), enough, written)
+        self.complete_delayed(s, b, committed, enough, written)
         for name in ("version", "epoch_start", "isr", "pending", "high_watermark", "epoch"):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
