@@ -296,8 +296,8 @@ def _executors(pid: int) -> list[int]:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-def agreement(largest: int, master: str) -> None:
-    """Every scenario of at most so many states: the whole result, files and traces included, and every state.
+def agreement(largest: int, master: str, group: str) -> None:
+    """Every scenario, or those of one model, of at most so many states: the result with files and traces, every state.
 
     A model's three smallest scenarios are asked for 1, 2 and 7 partitions, each other one for one of these in turn.
     """
@@ -308,7 +308,7 @@ def agreement(largest: int, master: str) -> None:
     from tests.spark.agreeing import Asked
 
     session, asked, turn = Spark(Cluster(master=master)).session, dict[str, int](), itertools.cycle((1, 2, 7))
-    found = ROOT.glob("counterexamples/**/expected.json")
+    found = ROOT.glob(f"counterexamples/{group}/**/expected.json")
     for size, name, folder in sorted((_size(path), path.parent.name, path.parent) for path in found):
         if size > largest:
             print(f"left out, too large: {name} ({size:,} states)", flush=True)
@@ -348,6 +348,7 @@ def main() -> None:
     one = commands.add_parser("agreement")
     one.add_argument("--largest", type=int, default=1_000_000)
     one.add_argument("--master", default=MASTER)
+    one.add_argument("--model", default="*", help="those of one folder of counterexamples/")
     given = parser.parse_args()
     match given.command:
         case "speed":
@@ -359,7 +360,7 @@ def main() -> None:
         case "kills":
             kills(given.times, given.bounds, random.Random(given.chance))
         case "agreement":
-            agreement(given.largest, given.master)
+            agreement(given.largest, given.master, given.model)
 
 
 if __name__ == "__main__":

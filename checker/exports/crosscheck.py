@@ -22,6 +22,8 @@ STEP: Final = 512
 """Of the memory, Spin's depth-first search is given a path of one step for so many bytes; a step takes some sixty."""
 WHOLE: Final = ("-o1", "-o2", "-o3")
 """Keeps Spin from hiding variables that nothing reads, which would make states equal that are not."""
+OPTIMISED = "-O1"
+"""How gcc compiles what they write: most of the time of a small model goes into that."""
 MEMORY: Final = 1 << 34
 """Bytes that a tool may take unless told otherwise."""
 
@@ -50,7 +52,7 @@ def spin(system: TransitionSystem, folder: Path, seconds: float | None = None, m
     """Spin's counts, less the one state and the one step that the export adds."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
-    options = ["-O1", "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
+    options = [OPTIMISED, "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
     said = {}
     for name, define in (("counted", []), ("judged", ["-DJUDGE"])):
         _run(["spin", *define, *WHOLE, "-a", "model.pml"], folder, seconds)
@@ -72,7 +74,7 @@ def rumur(system: TransitionSystem, folder: Path, seconds: float | None = None, 
     for name, judged in (("counted", False), ("judged", True)):
         (folder / f"{name}.m").write_text(murphi(system, judged), encoding="utf-8")
         _run(["rumur", "--threads", "1", *switches, "--output", f"{name}.c", f"{name}.m"], folder, seconds)
-        _run(["gcc", "-O1", "-std=c11", "-mcx16", "-o", name, f"{name}.c", "-lpthread"], folder, seconds)
+        _run(["gcc", OPTIMISED, "-std=c11", "-mcx16", "-o", name, f"{name}.c", "-lpthread"], folder, seconds)
         said[name] = _run(["prlimit", f"--as={memory}", f"./{name}"], folder, seconds, failing=name == "judged")
     distinct = _number(r"(\d+) states", said["counted"], "rumur")
     fired = _number(r"(\d+) rules fired", said["counted"], "rumur")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from isrcheck.checker.checking import check
 from isrcheck.checker.cli import main
 from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exports import crosscheck
 from isrcheck.checker.exports.crosscheck import TOOLS, Found
 from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
@@ -31,6 +33,14 @@ from tests.agreement.random_models import load, models
 
 spin = pytest.param("spin", marks=pytest.mark.needs("spin"))
 rumur = pytest.param("rumur", marks=pytest.mark.needs("rumur"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_in_less_time() -> Iterator[None]:
+    """The models here are small: an optimised program would take longer to make, and no less to run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crosscheck, "OPTIMISED", "-O0")
+        yield
 
 
 def by_tool(tool: str, system: TransitionSystem) -> Found:
