@@ -1,9 +1,11 @@
 """The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
 
     python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
+    python benchmarks/outside_check.py --smallest 1     # minutes: one setting of each model
 
 Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
-of all scenarios with at most as many states as `--max-states` says. A guard too large for Promela is left to Rumur.
+of all scenarios with at most as many states as `--max-states` says; `--smallest` instead those of the smallest
+scenarios of each model. A guard too large for Promela is left to Rumur.
 """
 
 from __future__ import annotations
@@ -48,17 +50,26 @@ def settings_of(name: str, large: bool) -> Iterator[Settings]:
 
 
 def of_scenarios(most: int) -> Iterator[tuple[str, Settings]]:
-    """Models and settings of the scenarios that explored everything, each once."""
-    seen = set()
+    """Models and settings of the scenarios that explored everything, each once, those of the fewest states first."""
+    seen, sized = set(), []
     for folder, root in folders((str(ROOT / "counterexamples"),)):
-        scenario = read(folder, root)
         found = json.loads((folder / "expected.json").read_text())
-        if scenario.file is None and found["left"] == 0 and found["distinct"] <= most:
-            settings = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in scenario.settings.items()}
-            key = (scenario.model, tuple(sorted(settings.items())))
-            if key not in seen:
-                seen.add(key)
-                yield scenario.model, settings
+        if found["left"] == 0 and found["distinct"] <= most:
+            sized.append((found["distinct"], folder.name, read(folder, root)))
+    for _, _, scenario in sorted(sized, key=lambda x: x[:2]):
+        settings = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in scenario.settings.items()}
+        key = (scenario.model, tuple(sorted(settings.items())))
+        if scenario.file is None and key not in seen:
+            seen.add(key)
+            yield scenario.model, settings
+
+
+def smallest(each: int, most: int) -> Iterator[tuple[str, Settings]]:
+    """So many settings of each model: of its scenarios, or of those that are tried with every model."""
+    known = list(of_scenarios(most))
+    for name in model_names():
+        of_model = [s for model, s in known if model == name] or list(settings_of(name, False))
+        yield from ((name, s) for s in of_model[:each])
 
 
 def compared(name: str, settings: Settings) -> int:
@@ -84,10 +95,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true", help="also more settings, and the defaults")
     parser.add_argument("--scenarios", action="store_true", help="also the settings of scenarios: an hour")
+    parser.add_argument("--smallest", type=int, metavar="N", help="so many settings of each model, the smallest")
     parser.add_argument("--max-states", type=int, default=20_000, metavar="N", help="of a scenario that is compared")
     parser.add_argument("--only", default="", metavar="TEXT", help="only models whose name has this")
     asked = parser.parse_args()
     chosen = [(name, s) for name in model_names() if asked.only in name for s in settings_of(name, asked.large)]
+    if asked.smallest is not None:
+        chosen = [case for case in smallest(asked.smallest, asked.max_states) if asked.only in case[0]]
     if asked.scenarios:
         chosen += [case for case in of_scenarios(asked.max_states) if asked.only in case[0] and case not in chosen]
     sys.exit(compare(chosen))

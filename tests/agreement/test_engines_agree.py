@@ -186,6 +186,7 @@ def test_a_read_of_the_wrong_element_by_the_tracer_is_noticed(monkeypatch: pytes
     assert_noticed(by_evaluation)
 
 
+@pytest.mark.exhaustive  # half a minute: few random models have such a condition
 def test_a_condition_of_definedness_that_the_tracer_forgets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbolic, "_kleene", lambda a, b, decides: e.TRUE)
     assert_noticed(by_evaluation)

@@ -128,7 +128,7 @@ def test_walks_are_told(name: str, draw: int) -> None:
 def test_many_walks_are_told(name: str) -> None:
     cls: Any = CLASSES[name]
     told_of = set[str]()
-    for draw in range(60):
+    for draw in range(30):
         told_of |= check_walks(cls(**combination(cls, draw)), draw, walks=1)
     for scenario in SCENARIOS:
         found = read_scenario(FOLDERS[scenario])

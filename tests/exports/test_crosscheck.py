@@ -31,6 +31,7 @@ from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 
+V3 = {"truncation": "kip-320", "crashes": 1, "max_version": 2}
 spin = pytest.param("spin", marks=pytest.mark.needs("spin"))
 rumur = pytest.param("rumur", marks=pytest.mark.needs("rumur"))
 
@@ -135,7 +136,7 @@ def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_pa
     [
         ("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1}),
         ("async-isr", {"replicas": 2}),
-        ("v3", {"truncation": "kip-320", "crashes": 1, "max_version": 2}),
+        pytest.param("v3", V3, marks=pytest.mark.exhaustive),
     ],
 )
 def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: str, settings: dict[str, Any]) -> None:
@@ -143,14 +144,14 @@ def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: 
 
 
 @pytest.mark.needs("spin")
-@examples(12, shrink=False)
+@examples(6, shrink=False)
 @given(models())
 def test_spin_finds_what_native_code_finds_on_random_models(source: str) -> None:
     assert_agree_on_random("spin", source)
 
 
 @pytest.mark.needs("rumur")
-@examples(6, shrink=False)
+@examples(4, shrink=False)
 @given(models())
 def test_rumur_finds_what_native_code_finds_on_random_models(source: str) -> None:
     assert_agree_on_random("rumur", source)

@@ -11,7 +11,7 @@ from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS = (
     "kraft-pending-expansion-is-not-awaited",
-    "kraft-shrink-obeyed-before-it-is-granted",
+    pytest.param("kraft-shrink-obeyed-before-it-is-granted", marks=pytest.mark.exhaustive),
     "v3-acks-one",
     "v3-as-written",
     "v3-empty-isr",
