@@ -1,4 +1,4 @@
-"""The leader node goes with a session, and what would follow if a broker without one created it."""
+"""The leader node goes with a session, and a new partition gets one; each invariant can be broken."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from isrcheck import check
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.edits import candidates
 from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import Model, UnknownName
 
@@ -20,8 +21,8 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def verdict(model: str | type[Model], settings: dict[str, Any]) -> str:
-    return check(model, settings, profile="bare", invariants=[NAME], workers=1).verdict
+def verdict(model: str | type[Model], settings: dict[str, Any], name: str = NAME) -> str:
+    return check(model, settings, profile="bare", invariants=[name], workers=1).verdict
 
 
 @pytest.mark.parametrize("model", SMALL)
@@ -42,6 +43,27 @@ def test_a_broker_that_creates_it_before_it_has_registered_is_found() -> None:
               "crashes": 1, "expand_guard": "high-watermark"}  # fmt: skip
     assert verdict("v2", moving) == "holds"
     assert verdict(mutated(load_model_class("v2").cls, "create-leader-node", edit), moving) == "violated"
+
+
+CREATED = {"log_size": 1, "max_records": 1, "max_leader_epoch": 2, "topic_changes": 1}
+
+
+def test_a_partition_that_was_created_gets_a_leader() -> None:
+    assert verdict("v2", CREATED, "new-partition-has-a-leader") == "holds"
+
+
+def test_replicas_that_do_not_dare_to_lead_a_new_partition_are_found() -> None:
+    (edit,) = [e for e in candidates(LeaderNodes.may_lead) if e.words == "without isr.is_empty"]
+    mutant = mutated(load_model_class("v2").cls, "ignore-leader-change", edit)
+    assert verdict(mutant, CREATED, "new-partition-has-a-leader") == "violated"
+
+
+def test_a_new_partition_is_without_a_leader_where_the_first_one_is_gone_for_good() -> None:
+    """By the page a replica that finds a leader drops the administrator's request to start, and never looks again."""
+    gone = {**CREATED, "crashes": 1, "restarts": False}
+    assert verdict("v2", gone, "new-partition-has-a-leader") == "violated"
+    heeded = {**gone, "start_check": "epoch-or-administrator", "lagging_replica": "follows"}
+    assert verdict("v2", heeded, "new-partition-has-a-leader") == "holds"
 
 
 def test_designs_without_leader_nodes_do_not_have_it() -> None:
