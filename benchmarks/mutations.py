@@ -51,7 +51,7 @@ LARGER = {
         "v3-stale-controller-command-fixed-by-the-leader-epoch",
         "v3-three-replicas-and-a-new-leader-that-admits-late",
     ),
-    "v2": ("v2-joins-at-the-next-commit",),
+    "v2": ("v2-joins-at-the-next-commit", "v2-new-leader-takes-its-log-end"),
 }
 """Scenarios with more states that are asked as well."""
 COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
