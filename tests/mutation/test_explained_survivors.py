@@ -1,0 +1,269 @@
+"""Why nothing notices some mutants in a design: what docs/mutation.md says of them is shown here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from isrcheck import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.mutation.edits import Edit, candidates
+from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.scenarios.scenario import read
+from isrcheck.invariants.durability import no_committed_loss
+from isrcheck.model.designs.controller import Controller
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.logs import Logs
+from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.v1 import ZookeeperListeners
+from isrcheck.model.designs.v2 import LeaderCoordination
+from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
+from isrcheck.model.designs.v2_leaders import NewLeaders
+from isrcheck.model.designs.v3 import ControllerDesign
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
+from isrcheck.model.language import Model, for_all, implies, invariant
+from isrcheck.model.language.concrete import State, initial_states
+from isrcheck.model.language.system import Label
+
+COUNTEREXAMPLES = Path(__file__).parents[2] / "counterexamples"
+NOTICES = "isr-has-what-is-committed"
+
+
+def line(function: FunctionType, words: str) -> Edit:
+    """What is left out or weakened, in the words of the tables."""
+    (edit,) = [e for e in candidates(function) if e.words == words]
+    return edit
+
+
+def lengths(cls: type[Model], settings: dict[str, Any], names: list[str]) -> dict[str, int]:
+    """The violated ones of some invariants, each with the states to its violation."""
+    result = check(cls, settings, profile="bare", invariants=names, keep_going=True, workers=1)
+    assert result.reason is None
+    return {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
+
+
+# --- v1, v2: what truncation to the high watermark hides, or that a fetch is one step ---------------------------------
+
+
+class TruncatesByEpochs(ZookeeperListeners):
+    """V1 with the truncation of KIP-101, which it never had: the members of its ISR have what is committed."""
+
+    truncation = "kip-101"
+
+
+class AnswersLate(TruncatesByEpochs):
+    """The same where the answer to a fetch may be late."""
+
+    fetch_reply = "checked"
+    handle_fetched = Fetching.handle_fetched
+    ignore_fetched = Fetching.ignore_fetched
+
+
+class V2AnswersLate(LeaderCoordination):
+    """V2 where the answer to a fetch may be late: what a replica tells is not one record behind what it has."""
+
+    fetch_reply = "checked"
+    handle_fetched = Fetching.handle_fetched
+    ignore_fetched = Fetching.ignore_fetched
+
+
+V2_SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "crashes": 1,
+            "truncation": "kip-101", "checkpoint": "at-stop"}  # fmt: skip
+FIXED = {"replicas": 3, "log_size": 1, "max_records": 1, "election": "multi", "isr_write": "conditional",
+         "skip_same_leader": True}  # fmt: skip
+ONE_ELECTION = {**FIXED, "max_leader_epoch": 1, "max_version": 2, "expiries": 1, "isr_at_start": 2}
+TWO_ELECTIONS = {**FIXED, "max_leader_epoch": 2, "max_version": 3, "expiries": 2}
+HIDDEN: dict[str, tuple[type[Model], dict[str, Any], str, FunctionType, str, int]] = {
+    "the-leader-of-a-fetch": (
+        TruncatesByEpochs, ONE_ELECTION, "fetch-out-of-range", Logs.follows, "without replica.leader == leader", 14,
+    ),
+    "the-start-of-an-epoch": (
+        AnswersLate, ONE_ELECTION, "expand-isr", PartitionState.may_expand, "without end >= replica.epoch_start", 11,
+    ),
+    "one-before-its-start": (
+        AnswersLate, ONE_ELECTION, "expand-isr", PartitionState.may_expand,
+        "end >= replica.epoch_start - 1, not end >= replica.epoch_start", 11,
+    ),
+    "one-before-the-end-in-v2": (
+        V2AnswersLate, V2_SMALL, "start-leading", NewLeaders.start_leading,
+        "known >= end - 1, not known >= end", 10,
+    ),
+    "what-followers-had-before": (
+        TruncatesByEpochs, TWO_ELECTIONS, "take-the-lead", DataPlane.forget_followers,
+        "without s.known_end[p][b] = [UNKNOWN for _ in self.brokers]", 13,
+    ),
+}  # fmt: skip
+"""Mutants that survive in v1 or v2, and in how many states a member of the ISR lacks a committed record here."""
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_where_nothing_hides_it_the_mutant_is_noticed(name: str) -> None:
+    cls, settings, action, function, words, length = HIDDEN[name]
+    assert lengths(mutated(cls, action, line(function, words)), settings, [NOTICES]) == {NOTICES: length}
+
+
+def test_where_answers_are_late_v2_holds() -> None:
+    assert lengths(V2AnswersLate, V2_SMALL, [NOTICES]) == {}
+
+
+@pytest.mark.parametrize(("cls", "settings"), [(AnswersLate, ONE_ELECTION), (TruncatesByEpochs, TWO_ELECTIONS)])
+def test_where_followers_truncate_by_epochs_v1_holds(cls: type[Model], settings: dict[str, Any]) -> None:
+    assert lengths(cls, settings, [NOTICES]) == {}
+    assert NOTICES in lengths(ZookeeperListeners, settings, [NOTICES])
+
+
+class FetchesPastTheEnd(ZookeeperListeners):
+    """V1, and when a follower has more than the leader from which it fetches."""
+
+    @invariant
+    def never(self, s: Any) -> Any:
+        """No follower fetches past its leader's log end."""
+        return self.where_it_does(s, False)
+
+    @invariant
+    def after_a_loss(self, s: Any) -> Any:
+        """No follower fetches past its leader's log end, but where a committed record is lost."""
+        return self.where_it_does(s, implies(no_committed_loss(self, s), False))
+
+    def where_it_does(self, s: Any, holds: Any) -> Any:
+        return for_all(
+            lambda p, follower, leader: holds,
+            where=lambda p, follower, leader: (
+                self.may_fetch(s, p, follower, leader) & (s.log[p][follower].length > s.log[p][leader].length)
+                if follower != leader
+                else False
+            ),
+            p=self.all_partitions,
+            follower=self.brokers,
+            leader=self.brokers,
+        )
+
+
+@pytest.mark.parametrize("scenario", ["v1-split-brain-fixed-by-conditional-writes", "v1-one-zombie-too-late"])
+def test_a_follower_of_v1_fetches_past_the_end_only_when_a_record_is_lost(scenario: str) -> None:
+    """There alone the mutant whose leader answers such a fetch does something else."""
+    settings = read(COUNTEREXAMPLES / "v1" / scenario).settings
+    assert lengths(FetchesPastTheEnd, settings, ["never", "after-a-loss"]).keys() == {"never"}
+
+
+# --- what is done sooner or later, and comes to the same --------------------------------------------------------------
+
+
+def reached(model: Interpreter) -> set[State]:
+    todo = list(initial_states(model.model))
+    seen = set(todo)
+    while todo:
+        state = todo.pop()
+        found = {x for i in range(len(model.labels)) if (x := model.step(state, i)) is not None}
+        todo += found - seen
+        seen |= found
+    return seen
+
+
+def differing(model: Interpreter, mutant: Interpreter, action: str) -> Iterator[tuple[State, State, int]]:
+    """Each step of a mutant that the model does not take: from where, to where, and the number of its label."""
+    mine = [i for i, label in enumerate(model.labels) if label.action == action]
+    for state in reached(mutant):
+        for i in mine:
+            found = mutant.step(state, i)
+            if found is not None and model.step(state, i) != found:
+                yield state, found, i
+
+
+STEP = "without s.replica[p][b].step == 'none'"
+SOONER = {
+    "commit": ("commit", line(NewLeaders.leads, STEP)),
+    "expand-isr": ("expand-isr", line(NewLeaders.change_isr, "without self.leads(s, p, b)")),
+}
+JOINS = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "crashes": 1, "truncation": "kip-101",
+         "new_leader_high_watermark": "own", "isr_of_new_leader": "isr", "expand_guard": "next-commit"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOONER)
+def test_what_a_new_leader_of_v2_does_too_soon_it_may_do_as_soon_as_it_leads(name: str) -> None:
+    """Before becomeLeader is through or after it: the state that both steps lead to is the same."""
+    action, edit = SOONER[name]
+    model = Interpreter(LeaderCoordination(**JOINS), {})
+    mutant = Interpreter(mutated(LeaderCoordination, action, edit)(**JOINS), {})
+    begins = {dict(label.parameters)["b"]: i for i, label in enumerate(model.labels) if label.action == "start-leading"}
+    found = 0
+    for state, early, step in differing(model, mutant, action):
+        begin = begins[dict(model.labels[step].parameters)["b"]]
+        leads = model.step(state, begin)
+        assert leads is not None
+        assert model.step(leads, step) == model.step(early, begin)
+        found += 1
+    assert found
+
+
+HEARS = (
+    *("become-leader-by-command", "become-follower-by-command", "ignore-command", "truncate", "register-again"),
+    *("create-leader-node", "become-follower-of-new-leader", "ignore-leader-change", "give-up-becoming-leader"),
+    *("read-epoch", "write-epoch", "start-leading"),
+)
+"""What a broker does by itself with what it has been told, in V3 and in V2."""
+REGISTERED_TWICE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 2,
+                    "expiries": 2, "truncation": "kip-320"}  # fmt: skip
+LOSSY = read(COUNTEREXAMPLES / "v3" / "v3-outsider-joins-as-it-fetches").settings
+GOES_ON = {**read(COUNTEREXAMPLES / "v2" / "v2-goes-on-under-the-same-leader").settings, "max_leader_epoch": 1}
+BUSY = "without s.replica[p][b].step == 'none'"
+LATER: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str]] = {
+    "requests-of-the-session-before": (
+        ControllerDesign, REGISTERED_TWICE, "register-again",
+        line(Controller.begin_session, "without s.channel[c][b] = []"), "b",
+    ),
+    "the-end-of-a-leader-in-another-epoch": (
+        ControllerDesign, LOSSY, "fetch-out-of-range",
+        line(Fetching.answers, "without same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch"),
+        "follower",
+    ),
+    "a-leader-found-without-a-session": (
+        LeaderCoordination, GOES_ON, "become-follower-of-new-leader",
+        line(ZookeeperWatches.connected, "without s.live.has(b)"), "b",
+    ),
+    "a-node-created-while-becoming-leader": (
+        LeaderCoordination, GOES_ON, "create-leader-node", line(LeaderNodes.is_notified, BUSY), "b",
+    ),
+    "a-change-ignored-while-becoming-leader": (
+        LeaderCoordination, GOES_ON, "ignore-leader-change", line(LeaderNodes.is_notified, BUSY), "b",
+    ),
+}  # fmt: skip
+"""A design, settings, an action, the line that it lacks, and who takes the step."""
+STEPS = 5
+"""So many steps by itself are enough for a broker to come to the same."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.exhaustive if LATER[n][1] is GOES_ON else ()) for n in LATER]
+)
+def test_what_a_broker_does_without_the_line_comes_to_what_it_does_with_it(name: str) -> None:
+    """When it has done what it was told, its state is one that it reaches with the line as well."""
+    cls, settings, action, edit, who = LATER[name]
+    model = Interpreter(cls(**settings), {})
+    mutant = Interpreter(mutated(cls, action, edit)(**settings), {})
+    found = 0
+    for state, other, step in differing(model, mutant, action):
+        broker = dict(model.labels[step].parameters)[who]
+        assert by_itself(model, state, broker) & by_itself(model, other, broker)
+        found += 1
+    assert found
+
+
+def by_itself(model: Interpreter, state: State, broker: Any) -> set[State]:
+    """The states to which a few steps of a broker lead."""
+    own = [i for i, label in enumerate(model.labels) if label.action in HEARS and _of(label) == broker]
+    seen = new = {state}
+    for _ in range(STEPS):
+        new = {x for y in new for i in own if (x := model.step(y, i)) is not None} - seen
+        seen = seen | new
+    return seen
+
+
+def _of(label: Label) -> Any:
+    parameters = dict(label.parameters)
+    return parameters.get("follower", parameters.get("b"))
