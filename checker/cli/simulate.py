@@ -32,7 +32,7 @@ DEPTH: Final = 100
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Same seed, same walks; else one is drawn."
 )
-@click.option("--seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--seconds", type=seconds_of, metavar="S", help="Walk for so many seconds.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
