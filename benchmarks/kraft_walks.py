@@ -1,0 +1,118 @@
+"""Random walks through `kraft` with all changes that mend it, far beyond what a search reaches.
+
+    python benchmarks/kraft_walks.py [NAME]... [--seconds 600]
+
+Three replicas (two where directories fail), logs of three records, leader epochs up to 7, partition epochs up to 14,
+metadata of which the slowest broker may lack four batches, and the failures of the name. Prints rows of the table in
+docs/findings.md; exit code 12 if an invariant is violated, which has to be judged beside the source. The walks differ
+from run to run in number alone: how many there are depends on time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from isrcheck import simulate
+
+MENDED: dict[str, Any] = {
+    "follower_state": "kept-unless-skipped",
+    "equal_version": "keeps-pending",
+    "note_fetch": "apart-checked",
+    "removed_replica": "leaves",
+    "min_isr_change": "with-a-partition-epoch",
+    "config_order": "before-partitions",
+    "elr_is_cleared": "unless-raised-without-isr",
+    "assigned_directory": "keeps-elr",
+    "lost_directory": "leaves-elr",
+    "moved_log": "keeps-epochs",
+    "looks_again": True,
+}
+WIDE = {
+    "log_size": 3,
+    "max_records": 3,
+    "max_leader_epoch": 7,
+    "max_version": 14,
+    "metadata_lag": 4,
+    "late_notes": 2,
+}
+FAILURES: dict[str, tuple[int, dict[str, Any]]] = {
+    "crashes": (11, {"min_isr": 2, "crashes": 2, "shutdowns": 1, "expiries": 2, "checkpoint": "any"}),
+    "reassignment": (
+        12,
+        {
+            "min_isr": 2,
+            "crashes": 1,
+            "expiries": 2,
+            "reassignments": 2,
+            "cancellations": True,
+            "assigned_at_start": 2,
+        },
+    ),
+    "configuration": (
+        13,
+        {"min_isr": 1, "min_isr_then": 2, "crashes": 1, "shutdowns": 1, "expiries": 2, "log_moves": 1},
+    ),
+    "directories": (
+        14,
+        {
+            "replicas": 2,
+            "min_isr": 2,
+            "crashes": 1,
+            "shutdowns": 1,
+            "expiries": 1,
+            "directory_failures": 1,
+            "directory_assignments": 1,
+            "last_known_leader": "never",
+        },
+    ),
+}
+"""The seed, and what fails. Electing the last known leader counts as unclean, and two copies may fail of two."""
+INVARIANTS = (
+    "no-acknowledged-loss",
+    "no-committed-loss",
+    "single-committed-leader-per-epoch",
+    "isr-sane",
+    "committed-records-are-stable",
+    "latest-epoch-is-led-by-its-leader",
+    "epoch-has-its-own-records",
+    "epoch-starts-before-its-records",
+    "epochs-never-fall-along-a-log",
+    "epoch-cache-describes-the-log",
+    "high-watermark-covers-what-is-committed",
+    "logs-that-meet-agree-before",
+    "no-version-from-the-future",
+    "no-epoch-from-the-future",
+    "leader-is-active",
+    "isr-is-active",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(FAILURES)}; all by default")
+    parser.add_argument("--seconds", type=float, default=600, help="for each, once it is compiled: minutes, for most")
+    given = parser.parse_args()
+    code = 0
+    for name in given.names or FAILURES:
+        seed, failures = FAILURES[name]
+        found = simulate(
+            "kraft",
+            {**MENDED, **WIDE, **failures},
+            profile="bare",
+            invariants=INVARIANTS,
+            depth=200,
+            seed=seed,
+            seconds=given.seconds,
+        )
+        walked = found.extra["sampling"]
+        violated = [f"{n} in {f.trace.length}" for n, f in found.findings.items() if f.trace is not None]
+        counted = f"{walked['walks']:,} | {walked['states_visited']:,}"
+        print(f"| {name} | {counted} | {', '.join(violated) or 'nothing violated'} |", flush=True)
+        code = max(code, found.exit_code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
