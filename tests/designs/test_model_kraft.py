@@ -355,6 +355,34 @@ def test_who_has_lost_its_directory_notes_nothing_of_what_it_has_read() -> None:
     story.tell("not update-follower-fetch-state(p=0, follower=1, leader=0)")
 
 
+def test_what_was_read_for_a_replica_that_is_none_any_more_is_noted_in_vain() -> None:
+    """updateAssignmentAndIsr drops its Replica; whoever still has hold of that writes into what nobody reads."""
+    story = kraft(**TWO, note_fetch="apart", reassignments=1)
+    story.tell(
+        """
+        read-records(p=0, follower=1, leader=0)
+        alter-partition-reassignments(p=0, target=[0], leader=0)
+        apply-local-leaders(b=0, to=1)
+        """
+    )
+    assert (known(story, 0), replica(story, 0)["isr"]) == ([-1, -1], [0])
+    story.tell("update-follower-fetch-state(p=0, follower=1, leader=0)")
+    assert (known(story, 0), replica(story, 0)["pending"]) == ([-1, -1], [])
+
+
+def test_the_replication_factor_is_of_those_that_are_to_stay() -> None:
+    """validatePartitionReplicationFactorUnchanged: of replicas that two reassignments have added and none has left."""
+    story = kraft(reassignments=3, assigned_at_start=1, replication_factor_changes=False)
+    story.tell(
+        """
+        alter-partition-reassignments(p=0, target=[1], leader=0)
+        alter-partition-reassignments(p=0, target=[2], leader=0)
+        not alter-partition-reassignments(p=0, target=[0, 1], leader=0)
+        alter-partition-reassignments(p=0, target=[0], leader=0)
+        """
+    )
+
+
 # --- min.insync.replicas --------------------------------------------------------------------------------------------
 
 COPIES = ("acknowledged-has-enough-copies", "high-watermark-waits-for-min-isr")

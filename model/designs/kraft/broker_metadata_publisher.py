@@ -63,6 +63,8 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader == b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
+        if self.reassigns:
+            self.orphan_reads(s, 0, b, image.partition[0])
         self.make_leader(s, 0, b, image)
         self.go_on(s, b, to)
 

@@ -258,8 +258,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
 
     def may_expand(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
-        """canAddReplicaToIsr: nothing is pending, it is not a member, it may be one, and it is in sync."""
+        """canAddReplicaToIsr: nothing is pending, it is a replica and no member, it may be one, and it is in sync."""
         free = x.pending.is_empty & ~x.isr.has(f) & self.may_submit(s, p, b)
+        if self.reassigns:
+            free = free & self.is_replica(x.registration, f)
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
     def expanded(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
@@ -307,7 +309,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """isCaughtUp: a follower has not been at the leader's log end for longer than replica.lag.time.max.ms."""
+        """isCaughtUp: it is longer than replica.lag.time.max.ms that a follower came to the leader's log end.
+
+        One that is still there is caught up all the same.
+        """
         if b == follower or not self.followers_lag:
             return
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))

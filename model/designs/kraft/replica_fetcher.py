@@ -154,12 +154,16 @@ class ReplicaFetcher(Partition):
                 if leader != b:
                     s.answer[p][b][leader] = when(where, self.no_answer(), s.answer[p][b][leader])
 
-    def orphan_reads(self, s: Any, p: int, b: Any) -> None:
-        """makeFollower drops what a leader knows of followers; who still has hold of that notes it in vain."""
+    def orphan_reads(self, s: Any, p: int, b: Any, registration: Any = None) -> None:
+        """Who has read for a follower whose Replica a leader has dropped meanwhile notes it in vain.
+
+        makeFollower drops all of them, updateAssignmentAndIsr those that are no replicas in a registration.
+        """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
                 read = s.unnoted[p][b][follower]
-                read.stage = when(read.stage == "read", "orphan", read.stage)
+                dropped = True if registration is None else ~self.is_replica(registration, follower)
+                read.stage = when((read.stage == "read") & dropped, "orphan", read.stage)
 
     # --- the leader reads -------------------------------------------------------------------------------------------
 
@@ -172,7 +176,8 @@ class ReplicaFetcher(Partition):
     def read_for(self, s: Any, p: int, follower: Any, leader: Any) -> dict[str, Any]:
         """fetchRecords: what a leader reads for a follower, and what it says where their logs diverge.
 
-        They do if the epoch of the follower's last record ends elsewhere, or is unknown (KAFKA-10554).
+        They do if the epoch of the follower's last record ends before that offset, or the leader knows not that epoch
+        but a smaller one (KAFKA-10554).
         """
         log, offset = s.log[p][leader], s.log[p][follower].length
         last = self.latest_epoch(s, p, follower)

@@ -3,7 +3,8 @@
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here: of a
-topic or partition that there is not, of a request ahead of the controller.
+topic or partition that there is not, of a request ahead of the controller, of an ISR with who is no replica (its
+removal has raised the leader epoch).
 
 Source: ReplicationControlManager.java of Kafka 4.2; KIP-497, KIP-841, KIP-903.
 """
@@ -177,7 +178,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         state = s.state[p]
         s.require(s.reassignments < self.reassignments, state.replicas - state.removing != target)
         if not self.replication_factor_changes:
-            s.require((state.replicas - state.adding).size == len(target))
+            s.require((state.replicas - state.removing).size == len(target))
         s.reassignments += 1
         # LeaderAcceptor asks for the directory of who is no replica yet, and the request is refused.
         for x in self.brokers:
@@ -192,7 +193,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
     def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
-        """cancelPartitionReassignment: the partition stays where it was; refused if nobody of there is in the ISR."""
+        """cancelPartitionReassignment: the partition stays where it was; refused if nobody of there is in the ISR.
+
+        Left out: that it is not refused where elections may be unclean.
+        """
         if not self.reassignments or not self.cancellations:
             return
         state = s.state[p]
@@ -207,7 +211,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
-        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may."""
+        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may.
+
+        Left out: that a partition without a leader is tried in the same way, and may get any, also the last known one.
+        """
         if self.election == "in-order" and leader != self.in_order[0]:
             return
         state = s.state[p]

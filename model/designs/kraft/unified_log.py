@@ -159,7 +159,10 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: Any, p: int, b: Any) -> Any:
-        """The epoch that a fetch names as that of the last record; -1 for an empty log."""
+        """The epoch that a fetch names as that of the last record; -1 for an empty log.
+
+        Left out: Kafka names the last epoch that the cache knows, also for an empty log.
+        """
         return when(s.log[p][b].is_empty, -1, epoch_cache.latest_epoch(s.epoch_cache[p][b]))
 
     def end_for(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
