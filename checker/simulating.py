@@ -108,6 +108,8 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
     """Why nothing is said to hold."""
     if sampled.ended == "time" and walks is not None:
         return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
+    if sampled.ended == "time" and not sampled.seen.walks:
+        return f"{seconds:g} seconds passed (--seconds) before a walk was done"
     return "interrupted" if sampled.ended == "interrupt" else "random walks are a sample"
 
 
@@ -120,7 +122,8 @@ def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
     """What walks say in the words of a search: nothing is known of all states but the initial ones."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
-    found.stopped = "sampled" if sampled.ended == "time" and walks is None else sampled.ended or "sampled"
+    as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
+    found.stopped = "sampled" if as_asked else sampled.ended or "sampled"
     for name, path in paths.paths.items():
         length = len(path.instances) + 1
         if name in (FAILING, MEANINGLESS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, overload
 
 from isrcheck.model.language.domains import Broker
-from isrcheck.model.language.errors import UnknownName
+from isrcheck.model.language.errors import ModelError, UnknownName
 
 
 class AtSettings(Protocol):
@@ -104,12 +104,19 @@ def setting(
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
     """Declares how often something may happen, from 0 to `at_most` times: a variable of the same name counts it.
 
-    Its bound is that it is used up. With a budget of 0 it never happens, and there need not be such a variable.
+    Its bound is that it is used up. With a budget of 0 it never happens, and there need not be such a variable; else
+    `ModelError` if there is none.
     """
 
     def is_used_up(m: Any, s: Any) -> Any:
         allowed = getattr(m, found.name)
-        return getattr(s, found.name) == allowed if allowed else False
+        if not allowed:
+            return False
+        if found.name not in m.domains:
+            raise ModelError(
+                f"{type(m).__name__} has budget {found.name} and no variable of that name, which would count"
+            )
+        return getattr(s, found.name) == allowed
 
     found: Any = setting(default, at_least=0, at_most=at_most, meaning=meaning, bound=is_used_up)
     return found

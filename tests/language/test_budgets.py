@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck import Model, UnknownName, action, budget, check, flag, number
+from isrcheck import Model, ModelError, UnknownName, action, budget, check, flag, number
 
 
 class Lamp(Model):
@@ -71,3 +71,22 @@ def test_each_model_has_its_own() -> None:
     assert check(SwitchedOnce, invariants=[]).bound("switches") == "bound hit"
     with pytest.raises(UnknownName, match="setting switches is"):
         SwitchedOnce(switches=2)
+
+
+class Uncounted(Lamp):
+    """Nobody counts how often it is switched."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"on": flag}
+
+    @action(actor="hand")
+    def switch(self, s: Any) -> None:
+        """On or off."""
+        s.on = ~s.on
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_a_budget_that_nobody_counts_is_refused_by_its_name(engine: str) -> None:
+    assert check(Uncounted, invariants=[], engine=engine).distinct == 2
+    with pytest.raises(ModelError, match="^Uncounted has budget switches and no variable of that name"):
+        check(Uncounted, {"switches": 1}, invariants=[], engine=engine)

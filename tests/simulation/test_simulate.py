@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 import isrcheck.checker.simulating
 from isrcheck.checker.checking import check
+from isrcheck.checker.engines.simulation import search as walking
 from isrcheck.checker.engines.simulation.search import Sampled, search
 from isrcheck.checker.engines.simulation.shortening import shortened
 from isrcheck.checker.exploration import Limits
@@ -155,6 +157,22 @@ def test_of_a_shortened_path_no_single_step_can_be_left_out(seed: int) -> None:
             assert not ends_in(found, name, short.instances[:i] + short.instances[i + 1 :], short.start)
 
 
+def test_time_runs_for_the_walks_and_not_while_the_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on for an hour while the model is compiled, and then stands still."""
+    now = [0.0]
+
+    class Slow(walking.Start):
+        def __init__(self, *of: Any) -> None:
+            super().__init__(*of)
+            now[0] += 3600
+
+    monkeypatch.setattr(walking, "Start", Slow)
+    monkeypatch.setattr(walking, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    found = simulate("kip-320", {"replicas": 2}, seed=1, walks=500, seconds=60, workers=1)
+    assert (found.extra["sampling"]["walks"], found.reason) == (500, "random walks are a sample")
+    assert found.seconds["compile"] == 3600
+
+
 def test_circles_and_what_is_beside_the_point_are_left_away(tmp_path: Path) -> None:
     """The sum is fourteen after fourteen steps and no fewer; this walk goes round a hundred times before it."""
     loaded = load_model_class(adder(tmp_path))
@@ -198,6 +216,7 @@ CODES = {
     "deadlock": (11, ("--deadlock", "-s", "wraps=false"), "violated"),
     "time before the walks are done": (152, ("--walks", "1000000000", "--seconds", "0.3"), "incomplete"),
     "time alone": (0, ("--seconds", "0.3"), "incomplete"),
+    "no time for a single walk": (152, ("--seconds", "0.000001"), "incomplete"),
 }
 
 
