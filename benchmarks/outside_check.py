@@ -1,10 +1,10 @@
 """The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
 
     python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
-    python benchmarks/outside_check.py --smallest 1     # minutes: one setting of each model
+    python benchmarks/outside_check.py --each 1 --max-states 2000     # minutes: one setting of each model
 
 Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
-of all scenarios with at most as many states as `--max-states` says; `--smallest` instead those of the smallest
+of all scenarios with at most as many states as `--max-states` says; `--each` instead those of the largest of these
 scenarios of each model. A guard too large for Promela is left to Rumur.
 """
 
@@ -64,9 +64,9 @@ def of_scenarios(most: int) -> Iterator[tuple[str, Settings]]:
             yield scenario.model, settings
 
 
-def smallest(each: int, most: int) -> Iterator[tuple[str, Settings]]:
-    """So many settings of each model: of its scenarios, or of those that are tried with every model."""
-    known = list(of_scenarios(most))
+def of_each(each: int, most: int) -> Iterator[tuple[str, Settings]]:
+    """So many settings of each model: of its largest scenarios, or of those that are tried with every model."""
+    known = list(of_scenarios(most))[::-1]
     for name in model_names():
         of_model = [s for model, s in known if model == name] or list(settings_of(name, False))
         yield from ((name, s) for s in of_model[:each])
@@ -95,13 +95,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true", help="also more settings, and the defaults")
     parser.add_argument("--scenarios", action="store_true", help="also the settings of scenarios: an hour")
-    parser.add_argument("--smallest", type=int, metavar="N", help="so many settings of each model, the smallest")
+    parser.add_argument("--each", type=int, metavar="N", help="so many settings of each model, the largest")
     parser.add_argument("--max-states", type=int, default=20_000, metavar="N", help="of a scenario that is compared")
     parser.add_argument("--only", default="", metavar="TEXT", help="only models whose name has this")
     asked = parser.parse_args()
     chosen = [(name, s) for name in model_names() if asked.only in name for s in settings_of(name, asked.large)]
-    if asked.smallest is not None:
-        chosen = [case for case in smallest(asked.smallest, asked.max_states) if asked.only in case[0]]
+    if asked.each is not None:
+        chosen = [case for case in of_each(asked.each, asked.max_states) if asked.only in case[0]]
     if asked.scenarios:
         chosen += [case for case in of_scenarios(asked.max_states) if asked.only in case[0] and case not in chosen]
     sys.exit(compare(chosen))

@@ -122,9 +122,11 @@ def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> N
 def test_random_walks_at_the_settings_of_every_scenario(path: Path) -> None:
     scenario = read_scenario(path.parent)
     model = load_model_class(scenario.specification()).cls(**scenario.settings)
-    trace = walk(model, 0, 30)
-    assert len(trace.steps) > 3
-    assert_truthful(model, trace, narrate(model, trace))
+    walks = [walk(model, seed, 30) for seed in range(3)]
+    # One may end at once: in KafkaReplication a leader that nobody follows has nothing left to do.
+    assert max(len(trace.steps) for trace in walks) > 5
+    for trace in walks:
+        assert_truthful(model, trace, narrate(model, trace))
 
 
 @pytest.mark.parametrize("name", model_names())
