@@ -215,6 +215,101 @@ TWO_ELECTIONS = """
 """The others hear of the first election, 2 truncates what it has of 0; 0 has heard of neither."""
 
 
+def test_an_operator_gets_a_leader_where_nobody_is_eligible() -> None:
+    story = kraft(**{**TWO, "min_isr": 1}, min_isr_then=2, isr_at_start=1, unclean_elections=1)
+    story.tell("not elect-leader(p=0, leader=1)")
+    story.tell("fence-broker(b=0, leader=none)")
+    story.tell("incremental-alter-configs()")
+    assert seen(story) == (None, [], 1, 2, [], None)
+    story.tell("not elect-preferred-leader(p=0, leader=1)")
+    story.tell("not elect-leader(p=0, leader=0)")
+    story.tell("elect-leader(p=0, leader=1)")
+    assert seen(story) == (1, [1], 2, 3, [], None)
+
+
+def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean() -> None:
+    """changePartitionReassignment elects nobody uncleanly; the task that looks for leaderless partitions does."""
+    story = kraft(
+        **{**TWO, "replicas": 3, "elr": False}, assigned_at_start=2, isr_at_start=1, reassignments=1, unclean=True
+    )
+    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=1)")
+    story.tell("fence-broker(b=1, leader=0)")
+    story.tell("fence-broker(b=0, leader=none)")
+    assert registration(story) == (None, [0], 1, 1)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 2], leader=none)")
+    assert registration(story) == (None, [0], 1, 2)
+    story.tell("elect-leader-for-leaderless-partition(p=0, leader=2)")
+    assert registration(story) == (2, [2], 2, 3)
+
+
+def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
+    """electLeader (PREFERRED) tries any that may lead where there is no leader."""
+    story = kraft(**{**TWO, "shutdowns": 1}, elr=False, directory_failures=1, isr_at_start=1)
+    story.tell(
+        """
+        fetch-records(p=0, follower=1, leader=0)
+        handle-log-dir-failure(b=1)
+        handle-directories-offline(b=1, leader=0)
+        alter-partition(p=0, b=0)
+        fence-broker(b=0, leader=none)
+        apply-local-followers(b=0, to=3)
+        begin-controlled-shutdown(b=1, leader=none)
+        finish-controlled-shutdown(b=1)
+        register-broker(b=1, leader=none)
+        unfence-broker(b=1, leader=none)
+        apply-local-followers(b=1, to=2)
+        handle-assign-replicas-to-dirs(p=0, b=1)
+        """
+    )
+    assert registration(story)[:2] == (None, [1])
+    story.tell("not elect-preferred-leader(p=0, leader=0)")
+    story.tell("elect-preferred-leader(p=0, leader=1)")
+    assert registration(story)[:2] == (1, [1])
+
+
+@pytest.mark.parametrize("unclean", [False, True])
+def test_a_cancellation_leaves_nobody_in_the_isr_only_where_elections_may_be_unclean(unclean: bool) -> None:
+    story = kraft(
+        **{**TWO, "replicas": 3},
+        assigned_at_start=2,
+        isr_at_start=1,
+        reassignments=1,
+        cancellations=True,
+        unclean=unclean,
+    )
+    story.tell(
+        """
+        alter-partition-reassignments(p=0, target=[1, 2], leader=0)
+        apply-local-leaders(b=0, to=1)
+        apply-local-followers(b=2, to=1)
+        fetch-records(p=0, follower=2, leader=0)
+        alter-partition(p=0, b=0)
+        fence-broker(b=0, leader=2)
+        """
+    )
+    assert seen(story) == (2, [2], 1, 3, [0], None)
+    if unclean:
+        story.tell("cancel-partition-reassignment(p=0, leader=1)")
+        assert seen(story) == (1, [1], 2, 4, [], None)
+        assert story.value("state")[0]["replicas"] == [0, 1]
+    else:
+        story.tell("not cancel-partition-reassignment(p=0, leader=1)")
+        story.tell("not cancel-partition-reassignment(p=0, leader=none)")
+
+
+def test_a_fenced_broker_shuts_down_as_well() -> None:
+    story = kraft(**{**TWO, "shutdowns": 1})
+    story.tell(
+        """
+        fence-broker(b=1, leader=0)
+        begin-controlled-shutdown(b=1, leader=0)
+        not unfence-broker(b=1, leader=0)
+        finish-controlled-shutdown(b=1)
+        """
+    )
+    assert registration(story)[:2] == (0, [0])
+
+
 def test_a_leader_that_misses_its_own_loss_of_leadership_keeps_log_ends() -> None:
     story = kraft(election="in-order", first_replica=1)
     story.tell(TWO_ELECTIONS)

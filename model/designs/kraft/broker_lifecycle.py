@@ -5,7 +5,7 @@ broker that was shut down leaves a file that says so, with its broker epoch, and
 (KIP-966); one that has crashed, by `kill -9` or with its machine, has none, be its log whole or not. A high watermark
 is on disk as it is, or (`checkpoint = any`) as it once was.
 
-Left out: a shutdown of a broker that is fenced, a disk that is empty without a failure that was noticed.
+Left out: a disk that is empty without a failure that was noticed.
 
 Source: BrokerLifecycleManager.scala, BrokerServer.scala, ClusterControlManager.registerBroker,
 ReplicationControlManager.handleBrokerShutdown of Kafka 4.2; KIP-631, KIP-966.

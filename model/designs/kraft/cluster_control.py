@@ -93,10 +93,13 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
     def begin_controlled_shutdown(self, s: Any, b: Any, leader: Any) -> None:
-        """processBrokerHeartbeat (wantShutDown): a broker shuts down, and the controller takes it out of every ISR."""
+        """processBrokerHeartbeat (wantShutDown): a broker shuts down, and the controller takes it out of every ISR.
+
+        One that is fenced has left every ISR, and may shut down as well.
+        """
         if not self.shutdowns:
             return
-        s.require(s.shutdowns < self.shutdowns, s.live.has(b), self.runs(s, b))
+        s.require(s.shutdowns < self.shutdowns, ~s.stopping.has(b), self.runs(s, b))
         s.shutdowns += 1
         s.stopping = s.stopping | {b}
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})

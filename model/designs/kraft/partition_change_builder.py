@@ -141,6 +141,23 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
             answer = when(anybody, chosen, answer)
         return answer
 
+    def reverted_isr(self, s: Any, p: int, leader: Any) -> Any:
+        """The ISR of a partition that is to stay where it was: without those that were added.
+
+        If nobody is left it is the first replica, which counts as an unclean election; with `election = any-order` the
+        one that leads then, or the first if nobody does.
+        """
+        state, (replicas, _, _) = s.state[p], self.reverted(s, p)
+        isr = state.isr - state.adding
+        if not self.unclean:
+            return isr
+        first = isr
+        for b in reversed(self.in_order):
+            first = when(replicas.has(b), (isr - isr) | {b}, first)
+        if self.election == "any-order" and leader is not none:
+            first = (isr - isr) | {leader}
+        return when(isr.is_empty, first, isr)
+
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: Any, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
@@ -165,14 +182,15 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         stopped_uncleanly: Any = None,
         assignment: Assignment | None = None,
         elects: Any = True,
-        unclean: bool = True,
+        unclean: bool | None = None,
     ) -> Change:
         """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
 
         First a reassignment is completed, then follow the ELR and the election. Who leads from the ELR, or uncleanly,
         is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the last
         members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or when
-        there are replicas less; the partition epoch with every change.
+        there are replicas less; the partition epoch with every change. Whether an election may be unclean is a matter
+        of configuration where nothing is said.
         """
         state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
@@ -181,7 +199,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         elr = self.next_elr(s, p, isr, stopped_uncleanly)
         if assigned is not None and self.removed_replica == "leaves":
             elr = elr & assigned.replicas
-        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, self.unclean and unclean)
+        may_be_unclean = self.unclean if unclean is None else unclean
+        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, may_be_unclean)
         s.require(when(elects, elected, True))
         alone = isr - isr if leader is none else (isr - isr) | {leader}
         outside = False if leader is none else ~isr.has(leader)

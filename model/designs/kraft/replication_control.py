@@ -49,6 +49,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         meaning="the controller refuses members that are fenced or in controlled shutdown (KIP-841), or that have "
         "started anew since they fetched (KIP-903)",
     )
+    unclean_elections = budget(
+        at_most=2, meaning="elections of a leader that an operator asks for, and that may be unclean"
+    )
     directory_assignments = budget(
         at_most=2, meaning="times that a broker says in which directory its replica is, after a move or a failed disk"
     )
@@ -68,9 +71,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     )
 
     def holds(self) -> dict[str, Any]:
-        if not self.directory_assignments:
-            return {}
-        return {"directory_assignments": number(0, self.directory_assignments)}
+        budgets = ("unclean_elections", "directory_assignments")
+        return {name: number(0, most) for name in budgets if (most := getattr(self, name))}
 
     # --- what is committed ------------------------------------------------------------------------------------------
 
@@ -193,16 +195,15 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
     def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
-        """cancelPartitionReassignment: the partition stays where it was; refused if nobody of there is in the ISR.
+        """cancelPartitionReassignment: the partition stays where it was.
 
-        Left out: that it is not refused where elections may be unclean.
+        It is refused if nobody of there is in the ISR, unless elections may be unclean.
         """
         if not self.reassignments or not self.cancellations:
             return
-        state = s.state[p]
-        s.require(~state.adding.is_empty | ~state.removing.is_empty, ~(state.isr - state.adding).is_empty)
-        change = self.build(s, p, state.isr - state.adding, leader, s.live, assignment=self.reverted(s, p))
-        self.commit_change(s, {p: change})
+        state, isr = s.state[p], self.reverted_isr(s, p, leader)
+        s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
+        self.commit_change(s, {p: self.build(s, p, isr, leader, s.live, assignment=self.reverted(s, p))})
 
     def told_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator cancels the reassignment: {self.led_in_words(old, new, p)}"
@@ -213,18 +214,43 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
         """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may.
 
-        Left out: that a partition without a leader is tried in the same way, and may get any, also the last known one.
+        A partition without a leader gets any that may lead, or the last known one.
         """
-        if self.election == "in-order" and leader != self.in_order[0]:
-            return
         state = s.state[p]
-        s.require(state.leader != leader, state.isr.has(leader), self.acceptable(s, s.live).has(leader))
+        nobody, may_lead = state.leader.is_none, state.isr.has(leader) & self.acceptable(s, s.live).has(leader)
         if self.reassigns and self.election == "in-order":
-            s.require(state.replicas.has(leader))
-        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, elects=False)})
+            may_lead = may_lead & state.replicas.has(leader)
+        if self.election == "in-order" and leader != self.in_order[0]:
+            may_lead = False
+        s.require(state.leader != leader, nobody | may_lead)
+        change = self.build(s, p, state.isr, leader, s.live, elects=nobody, unclean=False)
+        self.commit_change(s, {p: change})
 
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
+
+    @action(p=any_partition, leader=broker, actor="operator", perturbation=True)
+    def elect_leader(self, s: Any, p: int, leader: Any) -> None:
+        """electLeader (UNCLEAN): a partition without a leader gets any replica that is active, if nobody else may."""
+        if not self.unclean_elections:
+            return
+        s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
+        s.unclean_elections += 1
+        self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, unclean=True)})
+
+    def told_elect_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
+        return f"an operator asks for a leader, unclean if need be: {self.led_in_words(old, new, p)}"
+
+    @action(p=any_partition, leader=broker, actor="controller")
+    def elect_leader_for_leaderless_partition(self, s: Any, p: int, leader: Any) -> None:
+        """maybeTriggerUncleanLeaderElectionForLeaderlessPartitions: the controller looks from time to time."""
+        if not self.unclean:
+            return
+        s.require(s.state[p].leader.is_none)
+        self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
+
+    def told_elect_leader_for_leaderless_partition(self, old: Any, new: Any, p: int, leader: Any) -> str:
+        return f"the controller finds the partition without a leader: {self.led_in_words(old, new, p)}"
 
     # --- directories ------------------------------------------------------------------------------------------------
 

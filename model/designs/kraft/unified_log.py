@@ -159,11 +159,11 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: Any, p: int, b: Any) -> Any:
-        """The epoch that a fetch names as that of the last record; -1 for an empty log.
+        """latestEpoch: what a fetch names as the epoch of the last record; -1 for a cache that knows none.
 
-        Left out: Kafka names the last epoch that the cache knows, also for an empty log.
+        It is the last one that the cache knows, and may have no record: that of a leader that wrote nothing.
         """
-        return when(s.log[p][b].is_empty, -1, epoch_cache.latest_epoch(s.epoch_cache[p][b]))
+        return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 
     def end_for(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """endOffsetFor: the greatest epoch known up to the one asked for, and where the latter ends; -1 for unknown."""
