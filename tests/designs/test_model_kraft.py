@@ -221,7 +221,7 @@ def test_an_operator_gets_a_leader_where_nobody_is_eligible() -> None:
     story.tell("fence-broker(b=0, leader=none)")
     story.tell("incremental-alter-configs()")
     assert seen(story) == (None, [], 1, 2, [], None)
-    story.tell("not elect-preferred-leader(p=0, leader=1)")
+    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=1)")
     story.tell("not elect-leader(p=0, leader=0)")
     story.tell("elect-leader(p=0, leader=1)")
     assert seen(story) == (1, [1], 2, 3, [], None)
@@ -243,7 +243,7 @@ def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean(
 
 
 def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
-    """electLeader (PREFERRED) tries any that may lead where there is no leader."""
+    """maybeBalancePartitionLeaders tries any that may lead where there is no leader."""
     story = kraft(**{**TWO, "shutdowns": 1}, elr=False, directory_failures=1, isr_at_start=1)
     story.tell(
         """
@@ -262,8 +262,9 @@ def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
         """
     )
     assert registration(story)[:2] == (None, [1])
-    story.tell("not elect-preferred-leader(p=0, leader=0)")
-    story.tell("elect-preferred-leader(p=0, leader=1)")
+    story.tell("not elect-preferred-leader(p=0, leader=1)")
+    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=0)")
+    story.tell("elect-leader-for-leaderless-partition(p=0, leader=1)")
     assert registration(story)[:2] == (1, [1])
 
 

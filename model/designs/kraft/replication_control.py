@@ -212,19 +212,15 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
-        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may.
-
-        A partition without a leader gets any that may lead, or the last known one.
-        """
-        state = s.state[p]
-        nobody, may_lead = state.leader.is_none, state.isr.has(leader) & self.acceptable(s, s.live).has(leader)
-        if self.reassigns and self.election == "in-order":
-            may_lead = may_lead & state.replicas.has(leader)
+        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may."""
         if self.election == "in-order" and leader != self.in_order[0]:
-            may_lead = False
-        s.require(state.leader != leader, nobody | may_lead)
-        change = self.build(s, p, state.isr, leader, s.live, elects=nobody, unclean=False)
-        self.commit_change(s, {p: change})
+            return
+        state = s.state[p]
+        s.require(~state.leader.is_none, state.leader != leader)
+        s.require(state.isr.has(leader), self.acceptable(s, s.live).has(leader))
+        if self.reassigns and self.election == "in-order":
+            s.require(state.replicas.has(leader))
+        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, elects=False)})
 
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
@@ -243,9 +239,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller")
     def elect_leader_for_leaderless_partition(self, s: Any, p: int, leader: Any) -> None:
-        """maybeTriggerUncleanLeaderElectionForLeaderlessPartitions: the controller looks from time to time."""
-        if not self.unclean:
-            return
+        """maybeBalancePartitionLeaders: from time to time the controller looks for partitions without a leader.
+
+        Such a partition gets any replica that may lead, or the last known leader; and if elections may be unclean, any
+        that is active (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        """
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
 
