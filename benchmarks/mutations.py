@@ -41,9 +41,12 @@ SCENARIOS = {
     "alter-isr": "alter-isr-with-later-fixes",
 }
 """What is mutated: the model, settings and invariants of a scenario in which everything holds."""
-OVER: dict[str, dict[str, Any]] = {name: {"log_size": 1} for name in ("v3", "v2", "v1")}
+OVER: dict[str, dict[str, Any]] = {
+    **{name: {"log_size": 1} for name in ("v3", "v2", "v1")},
+    "alter-isr": {"max_leader_epoch": 1, "max_version": 3, "controller_failover": False},
+}
 """Settings over those of the scenario, so that a mutant takes seconds."""
-MOST = {"v3": 6_000, "v1": 25_000, "v2": 10_000}
+MOST = {"v3": 6_000, "v1": 25_000, "v2": 10_000, "alter-isr": 10_000}
 """Other scenarios are asked that have so many states at most; 60,000 where nothing is said here."""
 LARGER = {
     "v3": (
@@ -52,6 +55,7 @@ LARGER = {
         "v3-three-replicas-and-a-new-leader-that-admits-late",
     ),
     "v2": ("v2-joins-at-the-next-commit", "v2-new-leader-takes-its-log-end"),
+    "alter-isr": ("alter-isr-request-of-a-former-life-fixed-by-kip-380",),
 }
 """Scenarios with more states that are asked as well."""
 COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (

@@ -26,7 +26,7 @@ from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.v2_leaders import NewLeaders
 from isrcheck.model.designs.v3 import ControllerDesign
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
-from isrcheck.model.language import Model, for_all, implies, invariant
+from isrcheck.model.language import Model, action, broker, every, for_all, implies, invariant
 from isrcheck.model.language.concrete import State, initial_states
 from isrcheck.model.language.system import Label
 
@@ -99,6 +99,36 @@ HIDDEN: dict[str, tuple[type[Model], dict[str, Any], str, FunctionType, str, int
     ),
 }  # fmt: skip
 """Mutants that survive in v1 or v2, and in how many states a member of the ISR lacks a committed record here."""
+REASSIGNED = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "reassignments": 1}
+BOUNCED = {**REASSIGNED, "assigned_at_start": 1, "crashes": 1, "expand_guard": "high-watermark"}
+OWNED = {"isr_write": "conditional", "new_epoch": "owner"}
+FOLLOWS_ANEW = line(LeaderNodes.start_replica, "without self.follows_anew(s, p, b, 'on-start-replica', 'always')")
+NOTICED: dict[str, tuple[dict[str, Any], str, Edit, str, int]] = {
+    "nobody-has-told-of-the-leader-node": (
+        {**REASSIGNED, **OWNED, "max_version": 3, "assigned_at_start": 2, "expiries": 1, "close_check": "epoch",
+         "truncation": "kip-101"},
+        "create-leader-node",
+        line(ZookeeperWatches.told, "without s.watch[p][b][path] == 'fired'"),
+        "no-committed-loss", 13,
+    ),
+    "a-fetch-past-the-end": (
+        {**OWNED, "replicas": 2, "log_size": 2, "max_records": 3, "max_leader_epoch": 2, "expiries": 2, "min_isr": 2,
+         "skip_same_leader": "always"},
+        "fetch", line(Fetching.fetch, "without end <= leaders.length"),
+        "own-isr-has-what-the-leader-committed", 16,
+    ),
+    "the-high-watermark-of-what-is-truncated": (
+        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 2, "expiries": 1, "truncation": "kip-101",
+         "new_leader_high_watermark": "own"},
+        "truncate",
+        line(
+            Fetching.truncate_to,
+            "without s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)",
+        ),
+        "high-watermark-covers-what-is-committed", 11,
+    ),
+}  # fmt: skip
+"""Mutants that no scenario of v2 notices: settings at which an invariant does, and in how many states."""
 
 
 @pytest.mark.parametrize("name", HIDDEN)
@@ -115,6 +145,36 @@ def test_where_answers_are_late_v2_holds() -> None:
 def test_where_followers_truncate_by_epochs_v1_holds(cls: type[Model], settings: dict[str, Any]) -> None:
     assert lengths(cls, settings, [NOTICES]) == {}
     assert NOTICES in lengths(ZookeeperListeners, settings, [NOTICES])
+
+
+@pytest.mark.parametrize("name", NOTICED)
+def test_at_other_settings_of_v2_the_mutant_is_noticed(name: str) -> None:
+    settings, action, edit, invariant, length = NOTICED[name]
+    assert lengths(LeaderCoordination, settings, [invariant]) == {}
+    assert lengths(mutated(LeaderCoordination, action, edit), settings, [invariant]) == {invariant: length}
+
+
+class CrashesWithoutRecords(LeaderCoordination):
+    """V2 where a broker crashes only as long as it has no record: truncating to the high watermark costs nothing."""
+
+    @action(b=broker, actor="b", perturbation=True)
+    def crash(self, s: Any, b: Any) -> None:
+        """A broker with empty logs stops."""
+        super().crash(s, b)
+        s.require(every(s.log[p][b].is_empty for p in self.all_partitions))
+
+
+def test_where_nothing_is_truncated_by_a_crash_a_start_that_follows_anew_is_noticed() -> None:
+    """V2 itself loses the record in as many states: who starts truncates once, and that is enough."""
+    found = {
+        cls: lengths(cls, BOUNCED, ["no-committed-loss"])
+        for cls in (
+            LeaderCoordination,
+            CrashesWithoutRecords,
+            mutated(CrashesWithoutRecords, "broker-startup", FOLLOWS_ANEW),
+        )
+    }
+    assert list(found.values()) == [{"no-committed-loss": 21}, {}, {"no-committed-loss": 21}]
 
 
 class FetchesPastTheEnd(ZookeeperListeners):
@@ -250,6 +310,20 @@ def test_what_a_broker_does_without_the_line_comes_to_what_it_does_with_it(name:
     for state, other, step in differing(model, mutant, action):
         broker = dict(model.labels[step].parameters)[who]
         assert by_itself(model, state, broker) & by_itself(model, other, broker)
+        found += 1
+    assert found
+
+
+@pytest.mark.exhaustive
+def test_where_truncation_goes_by_epochs_a_broker_of_v2_that_follows_anew_keeps_all_that_it_has() -> None:
+    """It asks its leader once more where its last epoch ends, and is where it is with the line."""
+    settings = {**BOUNCED, "truncation": "kip-101"}
+    model = Interpreter(LeaderCoordination(**settings), {})
+    mutant = Interpreter(mutated(LeaderCoordination, "broker-startup", FOLLOWS_ANEW)(**settings), {})
+    found = 0
+    for state, other, step in differing(model, mutant, "broker-startup"):
+        goes_on = model.step(state, step)
+        assert goes_on in by_itself(model, other, dict(model.labels[step].parameters)["b"])
         found += 1
     assert found
 
