@@ -298,6 +298,16 @@ def test_a_cancellation_leaves_nobody_in_the_isr_only_where_elections_may_be_unc
         story.tell("not cancel-partition-reassignment(p=0, leader=none)")
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_who_starts_anew_knows_no_epoch_without_records(written: bool) -> None:
+    """LogLoader.load cuts the epoch cache off at the log end."""
+    story = kraft(crashes=1)
+    if written:
+        story.tell("append-records-to-leader(p=0, b=0)")
+    story.tell("crash(b=0, on_disk=0)")
+    assert story.value("epoch_cache")[0][0] == ([{"epoch": 0, "start": 0}] if written else [])
+
+
 def test_a_fenced_broker_shuts_down_as_well() -> None:
     story = kraft(**{**TWO, "shutdowns": 1})
     story.tell(

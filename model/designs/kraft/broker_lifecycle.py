@@ -158,7 +158,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
         return f"{b} crashes, and only {kept} records of its log had reached its disk{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b")
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
         """beginShutdown: a broker that shuts down, and has been taken out of every ISR, stops."""
         if not self.shutdowns:
@@ -172,7 +172,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def stop(self, s: Any, b: Any, on_disk: int | None, kept: int | None = None) -> None:
         """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way.
 
-        A broker that is shut down writes its high watermarks (`on_disk` is None).
+        A broker that is shut down writes its high watermarks (`on_disk` is None). As its log is loaded again
+        (LogLoader.load) epochs go that have no record: those that start at the log end.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}
@@ -180,7 +181,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             replica, length = s.replica[p][b], s.log[p][b].length
             if kept is not None:
                 length = minimum(length, kept)
-                self.truncate_log(s, p, b, length)
+            self.truncate_log(s, p, b, length)
             if self.checkpoint == "any" and on_disk is not None:
                 s.require(replica.high_watermark >= on_disk)
                 replica.high_watermark = minimum(length, on_disk)
