@@ -118,6 +118,14 @@ def _seal(key: str, data: bytes) -> bytes:
     return HASH(HASH(key.encode()).digest() + data).digest()
 
 
+def is_own_folder(path: Path) -> bool:
+    """Whether a folder is there, is the user's, and nobody else may write to it."""
+    try:
+        return _is_own(os.lstat(path), stat.S_ISDIR)
+    except OSError:
+        return False
+
+
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
     """Of the kind wanted, the user's, and nobody else may write to it."""
     return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022
