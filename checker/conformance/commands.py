@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.telling import SeenState
 
 Command = dict[str, Any]
 """One call: `{"op": "produce", "broker": 0, "id": 1}`."""
@@ -37,6 +38,8 @@ class Conformance(Protocol):
     """What Kafka does, by the settings that say so."""
     walks: Mapping[str, Any]
     """Settings of random walks, where the user says nothing."""
+    weights: Mapping[str, int]
+    """How much rather than others a random walk takes an action; 1 where nothing is said."""
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
@@ -45,8 +48,8 @@ class Conformance(Protocol):
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that make the first state of a path."""
 
-    def expected(self, model: Any, state: Mapping[str, Any]) -> Values:
-        """What the model says of everything that is compared."""
+    def expected(self, model: Any, state: Mapping[str, Any], seen: SeenState) -> Values:
+        """What the model says of everything that is compared; `seen` is the same state, to ask the model's methods."""
 
     def found(self, model: Any, state: Mapping[str, Any], answer: Mapping[str, Any]) -> Values:
         """What Kafka has, under the same names."""

@@ -13,6 +13,7 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step, Trace
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.telling import SeenState
 
 SHORTENINGS: Final = 400
 """Paths that are driven, at most, to make one shorter that does not conform."""
@@ -75,7 +76,7 @@ class Driver:
         """Takes steps until there is a difference, or the path ends."""
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
-        difference, batches = self._compared(0, self.mapping.reset(self.model, before), before)
+        difference, batches = self._compared(0, self.mapping.reset(self.model, before), first.state)
         for step in path if difference is None else ():
             assert step.label is not None
             if step.label.action in self.mapping.unreached:
@@ -84,13 +85,13 @@ class Driver:
             moment = Moment(self.model, step.label.action, step.label.to_json(), before, after, batches)
             taken.append(step)
             commands = self.mapping.calls[step.label.action](moment)
-            difference, batches = self._compared(len(taken) - 1, commands, after)
+            difference, batches = self._compared(len(taken) - 1, commands, step.state)
             before = after
             if difference is not None:
                 break
         return Driven(tuple(taken), difference, None)
 
-    def _compared(self, step: int, commands: list[Command], after: dict[str, Any]) -> tuple[Difference | None, int]:
+    def _compared(self, step: int, commands: list[Command], after: State) -> tuple[Difference | None, int]:
         """Runs commands and compares what comes of them; how many batches of metadata there are, less one."""
         try:
             answer = self.harness.run(commands)
@@ -99,8 +100,9 @@ class Driver:
         refusals = [x["refused"] for x in answer["results"] if "refused" in x]
         if refusals:
             return Difference(step, refusals[0], ()), 0
-        state = answer["state"]
-        says, has = self.mapping.expected(self.model, after), self.mapping.found(self.model, after, state)
+        state, data = answer["state"], as_data(self.model.domains, after)
+        says = self.mapping.expected(self.model, data, SeenState(self.model, after))
+        has = self.mapping.found(self.model, data, state)
         parts = tuple(differences(says, has))
         return Difference(step, None, parts) if parts else None, state["last_batch"]
 
@@ -126,7 +128,9 @@ class Driver:
         for number, label in enumerate(self.interpreter.labels):
             if label.action not in self.mapping.unreached:
                 by_action.setdefault(label.action, []).append(number)
-        for action in choose.sample(list(by_action), len(by_action)):
+        # Whoever comes first in the order of these numbers is drawn as often as its weight says (Efraimidis, Spirakis).
+        drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
+        for action in sorted(by_action, key=lambda each: -drawn[each]):
             for number in choose.sample(by_action[action], len(by_action[action])):
                 after = self.interpreter.step(state, number)
                 if after is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from isrcheck.checker.conformance.commands import Command, Moment, Values
+from isrcheck.model.language.telling import SeenState, asked
 
 State = Mapping[str, Any]
 P: Final = 0
@@ -55,6 +56,17 @@ walks: Mapping[str, Any] = {
     "lost_responses": 1,
 }
 """Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
+
+weights: Mapping[str, int] = {
+    "append-records-to-leader": 6,
+    "fetch-records": 24,
+    "process-fetch-request": 16,
+    "apply-local-leaders": 6,
+    "apply-local-followers": 6,
+    "alter-partition": 6,
+    "handle-alter-partition-response": 6,
+}
+"""A cluster in which more happens than brokers coming and going."""
 
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
@@ -222,7 +234,7 @@ def image(model: Any, s: State) -> dict[str, Any]:
 # --- a state as variables -------------------------------------------------------------------------------------------
 
 
-def expected(model: Any, s: State) -> Values:
+def expected(model: Any, s: State, seen: SeenState) -> Values:
     """What the model says of everything that is compared."""
     brokers, values = range(len(model.brokers)), Values()
     values["state[0]"] = _registration(s["state"][P])
@@ -246,7 +258,8 @@ def expected(model: Any, s: State) -> Values:
         if replica["role"] == "leader":
             for name in ("version", "isr", "pending", "epoch_start"):
                 values[f"replica[0][{b}].{name}"] = replica[name]
-            values[f"quorum_isr(0, {b})"] = sorted({*replica["isr"], *replica["pending"]})
+            quorum = asked(seen, model.quorum_isr, P, model.brokers[b])
+            values[f"quorum_isr(0, {b})"] = sorted(x.number for x in quorum)
             values[f"caught_up[0][{b}]"] = s["caught_up"][P][b]
             for f in brokers:
                 if f != b:

@@ -102,7 +102,8 @@ class Folder:
             return
         for path in self.path.iterdir():
             with suppress(FileNotFoundError):  # another process may shrink it, too
-                yield path, path.lstat()
+                if not stat.S_ISDIR((about := path.lstat()).st_mode):
+                    yield path, about
 
     def _shrink(self) -> None:
         found = self.files()

@@ -1,0 +1,152 @@
+"""kraft and Kafka's own classes do the same; a change of either, or of how they are compared, is noticed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.conformance import kraft
+from isrcheck.checker.conformance.build import NEWEST, classpath
+from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, with_traces
+from isrcheck.checker.conformance.driving import Driven, Driver
+from isrcheck.checker.conformance.process import Harness, running
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.library import load_model_class
+from tests.conformance.mended import Mended
+
+pytestmark = [
+    pytest.mark.exhaustive,  # The first build of the harness takes a minute, and needs Maven Central.
+    pytest.mark.needs("java"),
+    pytest.mark.needs("mvn"),
+    pytest.mark.xdist_group("kafka"),
+]
+
+SMALL = {"replicas": 2, "min_isr": 1, "lost_responses": 0, "crashes": 1, "lossy_crashes": 0, "shutdowns": 0}
+"""Two brokers: so random walks soon come to where a rule makes a difference."""
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[Harness]:
+    try:
+        path = classpath(NEWEST)
+    except Failure as failure:
+        if "Maven Central" not in failure.message or shutil.which("mvn") is None:
+            raise
+        pytest.skip(failure.message)
+    with running(path) as found:
+        yield found
+
+
+def driver(harness: Harness, mapping: Any = kraft, **settings: Any) -> Driver:
+    model = Mended(**{**kraft.walks, **SMALL, **settings})
+    return Driver(harness, Interpreter(model, {}), mapping)
+
+
+def first_difference(found: Driver, most: int = 60, depth: int = 40) -> Driven | None:
+    driven = (found.drive(found.walk(1, number, depth)) for number in range(1, most + 1))
+    return next((each for each in driven if each.difference is not None), None)
+
+
+def report_on(harness: Harness, *names: str) -> Report:
+    report = Report("kraft", NEWEST, {}, 1)
+    run = Conforming(harness, load_model_class("kraft"), mapping_of("kraft"), report, True, lambda line: None)
+    run.scenarios(with_traces("kraft", names))
+    return report
+
+
+def test_every_recorded_path_at_settings_of_kafka_conforms(harness: Harness) -> None:
+    report = report_on(harness)
+    assert not report.of("differs")
+    assert len(report.outcomes) == 44
+    assert len(report.of("conforms")) >= 26
+    settings = {name for x in report.of("differs-as-its-settings-do") for name in x.of_others}
+    assert settings >= {
+        "diverging_fetch", "expand_guard", "epoch_begins", "fetch_fencing", "high_watermark_min_isr", "pending_isr",
+        "caught_up_outside", "refused_request",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["kraft-forgotten-expansion-loses-a-record", "kraft-leader-misses-two-elections"],
+)
+def test_what_is_wrong_in_kafka_is_wrong_in_its_own_classes(harness: Harness, scenario: str) -> None:
+    (outcome,) = report_on(harness, scenario).outcomes
+    assert outcome.verdict == "conforms"
+    assert outcome.driven.taken == outcome.length
+
+
+def test_random_walks_conform(harness: Harness) -> None:
+    for replicas in (2, 3):
+        driven = first_difference(driver(harness, replicas=replicas, crashes=2, lossy_crashes=1, shutdowns=1), most=15)
+        assert driven is None or driven.difference is None, driven.difference
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "part"),
+    [
+        ("equal_version", "keeps-pending", "pending"),
+        ("follower_state", "forgotten", "known_end"),
+        ("refused_request", "goes-back", "pending"),
+    ],
+)
+def test_a_model_with_another_rule_is_told_from_kafka(harness: Harness, setting: str, value: Any, part: str) -> None:
+    driven = first_difference(driver(harness, **{setting: value}))
+    assert driven is not None and driven.difference is not None
+    assert part in driven.difference.kind
+
+
+def test_a_guard_that_is_broken_is_noticed(harness: Harness) -> None:
+    class Broken(Mended):
+        def is_in_sync(self, x: Any, end: Any) -> Any:
+            return True
+
+    found = driver(harness)
+    broken = Driver(harness, Interpreter(Broken(**found.model.settings), {}), kraft)
+    driven = first_difference(broken)
+    assert driven is not None and driven.difference is not None
+
+
+def mapping(**parts: Any) -> Any:
+    """The mapping with parts of it replaced."""
+    names = ("of_kafka", "walks", "weights", "unreached", "calls", "reset", "expected", "found")
+    return SimpleNamespace(**{name: getattr(kraft, name) for name in names} | parts)
+
+
+def test_a_mapping_with_another_call_is_noticed(harness: Harness) -> None:
+    wrong = {**kraft.calls, "shrink-isr": lambda x: []}
+    driven = first_difference(driver(harness, mapping(calls=wrong)))
+    assert driven is not None and driven.difference is not None
+    label = driven.steps[-1].label
+    assert label is not None and label.action == "shrink-isr"
+
+
+def test_a_mapping_that_reads_another_variable_is_noticed(harness: Harness) -> None:
+    def found(model: Any, s: Mapping[str, Any], answer: Mapping[str, Any]) -> Any:
+        values = kraft.found(model, s, answer)
+        return {n: 0 if n.endswith(".high_watermark") else x for n, x in values.items()}
+
+    driven = first_difference(driver(harness, mapping(found=found)))
+    assert driven is not None and driven.difference is not None
+    assert driven.difference.kind == "replica.high_watermark"
+
+
+def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:
+    found = driver(harness, min_isr=2, high_watermark_min_isr=False)
+    driven = first_difference(found)
+    assert driven is not None and driven.difference is not None
+    shorter = found.shortened(driven)
+    assert shorter.difference is not None
+    assert shorter.difference.kind == driven.difference.kind
+    assert shorter.taken < min(driven.taken, 12)
+
+
+def test_the_same_seed_takes_the_same_steps(harness: Harness) -> None:
+    found = driver(harness)
+    assert list(found.walk(3, 7, 30)) == list(found.walk(3, 7, 30))
+    assert list(found.walk(3, 7, 30)) != list(found.walk(4, 7, 30))
