@@ -23,7 +23,7 @@ from isrcheck.checker.kernel.objects import VARIABLE, is_own_folder
 from isrcheck.checker.results import Exit
 
 SOURCES: Final = Path(__file__).parent / "java"
-PROFILES: Final = {"4.2": "kafka-4.2"}
+PROFILES: Final = {"4.0": "kafka-4.0", "4.2": "kafka-4.2"}
 """The profile of pom.xml with the sources for a version of Kafka, by its first two numbers."""
 NEWEST: Final = "4.2.0"
 BUILD_SECONDS: Final = 540

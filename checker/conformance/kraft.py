@@ -108,12 +108,12 @@ def _answer(x: Moment) -> list[Command]:
 
 
 def _publish(x: Moment) -> list[Command]:
-    """A broker goes on to a batch; what it is told of an earlier question arrives now, and is to change nothing.
+    """A broker goes on to a batch; an answer that the model drops, as the fetcher starts anew, is late from then on.
 
-    The model drops such an answer as the fetcher starts anew.
+    It arrives at once, and again after each batch until the follower asks anew: that is to change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
-    late = [c for f, leader in dropped(x) for c in _call("take_answer", broker=f, leader=leader) if f == b]
+    late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
     return [*_call("publish", broker=b, batch=first + x.arguments["to"]), *late]
 
 

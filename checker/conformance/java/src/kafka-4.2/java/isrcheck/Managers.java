@@ -4,11 +4,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Field;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import kafka.cluster.Partition;
 import kafka.log.LogManager;
 import kafka.server.AlterPartitionManager;
@@ -21,8 +22,8 @@ import kafka.server.ReplicationQuotaManager;
 import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.DirectoryEventHandler;
@@ -35,13 +36,13 @@ import org.apache.kafka.server.purgatory.DelayedOperation;
 import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchParams;
+import org.apache.kafka.server.util.MockTime;
 import org.apache.kafka.server.util.timer.MockTimer;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
-import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
-import scala.Function1;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
@@ -118,28 +119,37 @@ final class Managers {
         public void shutdownIdleFetcherThreads() { }
     }
 
-    static boolean isStray(int broker, MetadataImage image, UnifiedLog log) {
-        return org.apache.kafka.storage.internals.log.LogManager.isStrayKraftReplica(broker, image.topics(), log);
+    static LogManager logManager(
+        KafkaConfig config, KRaftMetadataCache cache, MockTime time, BrokerTopicStats stats, LogDirFailureChannel failures
+    ) {
+        return LogManager.apply(config, CollectionConverters.asScala(List.<String>of()).toSeq(), cache, time.scheduler,
+            time, stats, failures);
+    }
+
+    /** Loads logs as a broker does that hears of metadata for the first time; without an image none is a stray one. */
+    static void load(LogManager logManager, KRaftMetadataCache cache, int broker, MetadataImage image) {
+        logManager.startup(CollectionConverters.asScala(cache.getAllTopics()).toSet(), log -> image != null
+            && org.apache.kafka.storage.internals.log.LogManager.isStrayKraftReplica(broker, image.topics(), log));
+    }
+
+    static QuotaFactory.QuotaManagers quotas(KafkaConfig config, Metrics metrics, Time time) {
+        return QuotaFactory.instantiate(config, metrics, time, "", "broker");
+    }
+
+    static FetchParams fetchParams(int follower, long epoch) {
+        return new FetchParams(
+            follower, epoch, 0, 1, Broker.ONE_BATCH, FetchIsolation.LOG_END, Optional.empty());
     }
 
     static void append(
-        ReplicaManager replicaManager,
-        TopicIdPartition partition,
-        MemoryRecords records,
-        Function1<scala.collection.Map<TopicIdPartition, PartitionResponse>, BoxedUnit> callback
+        ReplicaManager replicaManager, TopicIdPartition partition, MemoryRecords records, Consumer<Errors> callback
     ) {
         replicaManager.appendRecords(Long.MAX_VALUE, (short) -1, false, AppendOrigin.CLIENT,
-            CollectionConverters.asScala(Map.of(partition, records)), callback,
-            replicaManager.appendRecords$default$7(), RequestLocal.noCaching(),
+            CollectionConverters.asScala(Map.of(partition, records)), answers -> {
+                callback.accept(answers.head()._2().error);
+                return BoxedUnit.UNIT;
+            }, replicaManager.appendRecords$default$7(), RequestLocal.noCaching(),
             replicaManager.appendRecords$default$9(), replicaManager.appendRecords$default$10());
-    }
-
-    static Map<Integer, Long> epochs(UnifiedLog log) {
-        Map<Integer, Long> found = new LinkedHashMap<>();
-        for (EpochEntry entry : log.leaderEpochCache().epochEntries()) {
-            found.put(entry.epoch(), entry.startOffset());
-        }
-        return found;
     }
 
     static void writeIsr(ObjectNode found, Partition partition) {
@@ -156,10 +166,13 @@ final class Managers {
         new TreeSet<>(brokers).forEach(found::add);
     }
 
-    static void writeReplica(ObjectNode found, Replica replica) {
-        ReplicaState state = replica.stateSnapshot();
-        found.put("end", state.logEndOffset()).put("broker_epoch", state.brokerEpoch().orElse(-1L))
-            .put("caught_up", Broker.NOW_MS - state.lastCaughtUpTimeMs() <= Broker.LAG_MS);
+    static void writeFollowers(ObjectNode found, Partition partition) {
+        for (Replica replica : CollectionConverters.asJava(partition.remoteReplicas())) {
+            ReplicaState state = replica.stateSnapshot();
+            found.putObject(String.valueOf(replica.brokerId())).put("end", state.logEndOffset())
+                .put("broker_epoch", state.brokerEpoch().orElse(-1L))
+                .put("caught_up", Broker.NOW_MS - state.lastCaughtUpTimeMs() <= Broker.LAG_MS);
+        }
     }
 
     // --- time, for one follower alone ---------------------------------------------------------------------------------

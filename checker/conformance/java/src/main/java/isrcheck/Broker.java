@@ -26,16 +26,11 @@ import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.FetchRequest;
-import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
-import org.apache.kafka.server.replica.Replica;
-import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
@@ -77,9 +72,8 @@ final class Broker {
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
         BrokerTopicStats stats = new BrokerTopicStats();
         metadataCache = new KRaftMetadataCache(id, () -> KRaftVersion.KRAFT_VERSION_1);
-        quotas = QuotaFactory.instantiate(config, metrics, cluster.time, "", "broker");
-        logManager = LogManager.apply(config, CollectionConverters.asScala(List.<String>of()).toSeq(), metadataCache,
-            cluster.time.scheduler, cluster.time, stats, failures);
+        quotas = Managers.quotas(config, metrics, cluster.time);
+        logManager = Managers.logManager(config, metadataCache, cluster.time, stats, failures);
         replicaManager = Managers.replicaManager(this, cluster, config, metrics, logManager, quotas, metadataCache,
             failures, new DefaultAlterPartitionManager(channel, cluster.time.scheduler, cluster.time, id,
                 () -> brokerEpoch), stats);
@@ -121,8 +115,7 @@ final class Broker {
     private void load(boolean removesStrays) {
         if (!loaded) {
             loaded = true;
-            logManager.startup(CollectionConverters.asScala(metadataCache.getAllTopics()).toSet(),
-                log -> removesStrays && Managers.isStray(id, image, log));
+            Managers.load(logManager, metadataCache, id, removesStrays ? image : null);
         }
     }
 
@@ -143,6 +136,7 @@ final class Broker {
         if (step.delta().configsDelta() != null && step.delta().configsDelta().changes().containsKey(topic)) {
             logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
         }
+        fetchers.values().forEach(Fetcher::arriveLate);
         return JsonNodeFactory.instance.objectNode();
     }
 
@@ -151,11 +145,9 @@ final class Broker {
     JsonNode produce(Cluster cluster, int record) {
         AtomicReference<Errors> refusal = new AtomicReference<>(null);
         cluster.producers.put(record, new Cluster.Told(id, null, true));
-        Managers.append(replicaManager, topicPartition, Logs.record(record), answers -> {
-            PartitionResponse answer = CollectionConverters.asJava(answers).get(topicPartition);
-            cluster.producers.put(record, new Cluster.Told(id, answer.error, false));
-            refusal.set(answer.error);
-            return BoxedUnit.UNIT;
+        Managers.append(replicaManager, topicPartition, Logs.record(record), error -> {
+            cluster.producers.put(record, new Cluster.Told(id, error, false));
+            refusal.set(error);
         });
         replicaManager.tryCompleteActions(); // As the request handler does once it has handled a request.
         ObjectNode found = JsonNodeFactory.instance.objectNode();
@@ -165,10 +157,8 @@ final class Broker {
 
     /** A fetch of a follower, handled at once: the answer has at most one batch, of which there is a copy. */
     FetchResponseData.PartitionData handleFetch(int follower, long epoch, FetchRequest.PartitionData asked) {
-        FetchParams params = new FetchParams(
-            follower, epoch, 0, 1, ONE_BATCH, FetchIsolation.LOG_END, Optional.empty());
         AtomicReference<FetchPartitionData> said = new AtomicReference<>(null);
-        replicaManager.fetchMessages(params, CollectionConverters.asScala(
+        replicaManager.fetchMessages(Managers.fetchParams(follower, epoch), CollectionConverters.asScala(
             List.of(new Tuple2<>(topicPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
                 said.set(answers.head()._2());
                 return BoxedUnit.UNIT;
@@ -214,7 +204,7 @@ final class Broker {
         if (command.hasNonNull("kept")) {
             load(false); // What a broker has on disk that has not begun yet may be lost as well.
         }
-        Optional<UnifiedLog> log = log();
+        Optional<Log> log = log();
         replicaManager.checkpointHighWatermarks();
         if (log.isPresent() && command.hasNonNull("kept")) {
             log.get().truncateTo(command.get("kept").asLong());
@@ -252,8 +242,8 @@ final class Broker {
 
     // --- read back ---------------------------------------------------------------------------------------------------
 
-    private Optional<UnifiedLog> log() {
-        return Optional.ofNullable(logManager.getLog(Cluster.PARTITION, false).getOrElse(() -> null));
+    private Optional<Log> log() {
+        return Log.of(logManager);
     }
 
     /** What a broker has that neither leads nor follows. */
@@ -266,12 +256,12 @@ final class Broker {
         return found.put("high_watermark", known == null ? 0 : Math.min(known, found.get("log").size()));
     }
 
-    private static void writeLog(ObjectNode found, Optional<UnifiedLog> log) throws Exception {
+    private static void writeLog(ObjectNode found, Optional<Log> log) throws Exception {
         ArrayNode records = found.putArray("log");
         ArrayNode epochs = found.putArray("epoch_cache");
         if (log.isPresent()) {
-            Logs.records(log.get()).forEach(records::add);
-            Managers.epochs(log.get()).forEach((epoch, start) -> epochs.addArray().add(epoch).add(start));
+            Logs.records(log.get().records()).forEach(records::add);
+            log.get().epochs().forEach((epoch, start) -> epochs.addArray().add(epoch).add(start));
         }
     }
 
@@ -300,18 +290,15 @@ final class Broker {
     }
 
     private void writePartition(ObjectNode found, Partition partition) throws Exception {
-        writeLog(found, Optional.of(partition.localLogOrException()));
+        Log log = Log.of(partition);
+        writeLog(found, Optional.of(log));
         boolean leads = partition.isLeader();
         found.put("role", leads ? "leader" : "follower").put("epoch", partition.getLeaderEpoch())
-            .put("version", partition.getPartitionEpoch())
-            .put("high_watermark", partition.localLogOrException().highWatermark());
+            .put("version", partition.getPartitionEpoch()).put("high_watermark", log.highWatermark());
         if (leads) {
             found.put("epoch_start", (Long) partition.leaderEpochStartOffsetOpt().get());
             Managers.writeIsr(found, partition);
-            ObjectNode followers = found.putObject("followers");
-            for (Replica replica : CollectionConverters.asJava(partition.remoteReplicas())) {
-                Managers.writeReplica(followers.putObject(String.valueOf(replica.brokerId())), replica);
-            }
+            Managers.writeFollowers(found.putObject("followers"), partition);
         }
     }
 }

@@ -57,6 +57,7 @@ final class Cluster {
             case "produce" -> broker(command).produce(this, command.get("id").asInt());
             case "send_fetch" -> broker(command).fetcher(command.get("leader").asInt()).send();
             case "take_answer" -> broker(command).fetcher(command.get("leader").asInt()).receive();
+            case "late_answer" -> broker(command).fetcher(command.get("leader").asInt()).late();
             case "drop_answer" -> broker(command).fetcher(command.get("leader").asInt()).drop();
             case "shrink_isr" -> broker(command).shrinkIsr();
             case "lag" -> broker(command).lag(command.get("follower").asInt());

@@ -12,8 +12,6 @@ import org.apache.kafka.common.record.Record;
 import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.common.record.SimpleRecord;
-import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 /** Records of ours: one a batch, and its value is a number. */
 final class Logs {
@@ -34,10 +32,6 @@ final class Logs {
             }
         }
         return found;
-    }
-
-    static List<ArrayNode> records(UnifiedLog log) throws Exception {
-        return records(log.read(log.logStartOffset(), Integer.MAX_VALUE, FetchIsolation.LOG_END, true).records);
     }
 
     /** A copy, as the network makes one: what the leader truncates later is in it still. */

@@ -32,6 +32,7 @@ import org.apache.kafka.server.network.BrokerEndPoint;
  */
 final class Fetcher extends ReplicaFetcherThread {
     private final Connection connection;
+    private boolean late = false;
 
     Fetcher(
         String name,
@@ -53,6 +54,7 @@ final class Fetcher extends ReplicaFetcherThread {
         connection.asked = null;
         connection.answer = null;
         connection.arrives = false;
+        late = false;
         doWork();
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         return connection.asked == null ? found.put("refused", "the fetcher has nothing to ask for") : found;
@@ -60,13 +62,29 @@ final class Fetcher extends ReplicaFetcherThread {
 
     /** processFetchRequest, as the answer arrives. */
     JsonNode receive() {
-        ObjectNode found = JsonNodeFactory.instance.objectNode();
-        if (connection.answer == null) {
-            return found.put("refused", "no answer is under way");
+        if (connection.answer == null || late) {
+            return JsonNodeFactory.instance.objectNode().put("refused", "no answer is under way");
         }
+        process();
+        return drop();
+    }
+
+    private void process() {
         connection.arrives = true;
         processFetchRequest(connection.asked, null);
-        return drop();
+    }
+
+    /** The answer on its way is to an earlier question: whenever it arrives before the next one, it changes nothing. */
+    JsonNode late() {
+        late = true;
+        return arriveLate();
+    }
+
+    JsonNode arriveLate() {
+        if (late && connection.answer != null) {
+            process();
+        }
+        return JsonNodeFactory.instance.objectNode();
     }
 
     JsonNode drop() {
@@ -81,7 +99,7 @@ final class Fetcher extends ReplicaFetcherThread {
 
     /** The answer on its way, if any. */
     JsonNode state() {
-        if (connection.answer == null) {
+        if (connection.answer == null || late) {
             return JsonNodeFactory.instance.nullNode();
         }
         FetchRequest.PartitionData asked = connection.asked.get(Cluster.PARTITION);
@@ -161,7 +179,7 @@ final class Fetcher extends ReplicaFetcherThread {
 
         @Override
         public OffsetAndEpoch fetchEarliestOffset(TopicPartition partition, int epoch) {
-            return new OffsetAndEpoch(leader().partition().localLogOrException().logStartOffset(), epoch);
+            return new OffsetAndEpoch(Log.of(leader().partition()).logStartOffset(), epoch);
         }
 
         @Override
