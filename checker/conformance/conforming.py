@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -31,7 +31,9 @@ TRACE: Final = "trace.itf.json"
 class Outcome:
     """What came of one path.
 
-    `of_others` are settings at which the model is not Kafka as it is: a difference is what they ask for.
+    `of_others` are settings at which the model is not Kafka as it is. A difference is what they ask for if the same
+    steps conform at Kafka's own settings, and that was tried; otherwise what is here is that trial. `length` counts the
+    steps of a recorded path.
     """
 
     name: str
@@ -143,29 +145,43 @@ class Conforming:
             if self._ended():
                 return
             model, path = recorded(self.loaded, scenario)
-            driver = Driver(self.harness, Interpreter(model, {}), self.mapping)
-            self._add(driver, f"scenario {scenario.name}", driver.drive(iter(path)), len(path) - 1)
+            driver = self._driver(model)
+            name, length = f"scenario {scenario.name}", len(path) - 1
+            outcome = self._outcome(driver, name, driver.drive(iter(driver.walked(path))), length)
+            if outcome.of_others and outcome.driven.difference is not None:
+                driver, outcome = self._controlled(driver, outcome, path)
+            self._add(driver, outcome)
+
+    def _controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
+        """The same steps at Kafka's own settings, if they do not conform; otherwise what there was."""
+        own = {name: self.mapping.of_kafka[name][0] for name in outcome.of_others}
+        other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
+        control = self._outcome(other, outcome.name, other.drive(iter(other.walked(path))), outcome.length)
+        return (driver, outcome) if control.driven.difference is None else (other, control)
+
+    def _driver(self, model: Model) -> Driver:
+        return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int) -> None:
-        model = self.loaded.cls(**self.report.settings)
-        driver = Driver(self.harness, Interpreter(model, {}), self.mapping)
+        driver = self._driver(self.loaded.cls(**self.report.settings))
         for number in range(1, count + 1):
             if self._ended():
                 return
             driven = driver.drive(driver.walk(self.report.seed, number, depth))
-            self._add(driver, f"walk {number} of seed {self.report.seed}", driven, None)
+            self._add(driver, self._outcome(driver, f"walk {number} of seed {self.report.seed}", driven, None))
             self.tell(f"walk {number} of {count}")
 
     def _ended(self) -> bool:
         return not self.keep_going and bool(self.report.of("differs"))
 
-    def _add(self, driver: Driver, name: str, driven: Driven, length: int | None) -> None:
-        outcome = Outcome(name, driver.model, driven, not_of_kafka(driver.model, self.mapping), length)
+    def _outcome(self, driver: Driver, name: str, driven: Driven, length: int | None) -> Outcome:
+        return Outcome(name, driver.model, driven, not_of_kafka(driver.model, self.mapping), length)
+
+    def _add(self, driver: Driver, outcome: Outcome) -> None:
         self.report.add(outcome)
         if outcome.verdict == "differs" and self.report.shown is None:
-            self.tell(f"{name} differs: looking for a shorter path")
-            shorter = driver.shortened(driven)
-            self.report.shown = Outcome(name, driver.model, shorter, outcome.of_others, length)
+            self.tell(f"{outcome.name} differs: looking for a shorter path")
+            self.report.shown = replace(outcome, driven=driver.shortened(outcome.driven))
 
 
 def not_of_kafka(model: Model, mapping: Conformance) -> dict[str, Any]:

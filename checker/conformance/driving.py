@@ -146,7 +146,7 @@ class Driver:
             while position < len(best.steps) - 1 and tries < SHORTENINGS:
                 kept = [*best.steps[:position], *best.steps[min(position + size, len(best.steps) - 1) :]]
                 tries += 1
-                shorter = self.drive(iter(self._walked(kept)))
+                shorter = self.drive(iter(self.walked(kept)))
                 same = shorter.difference is not None and shorter.difference.kind == driven.difference.kind
                 if same and shorter.taken < best.taken:
                     best = shorter
@@ -155,7 +155,7 @@ class Driver:
             size //= 2
         return best
 
-    def _walked(self, steps: Sequence[Step]) -> list[Step]:
+    def walked(self, steps: Sequence[Step]) -> list[Step]:
         """The same action instances from the same start; those that are not enabled any more are left out."""
         numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
         found = [steps[0]]

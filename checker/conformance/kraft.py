@@ -54,6 +54,8 @@ walks: Mapping[str, Any] = {
     "shutdowns": 2,
     "lossy_crashes": 1,
     "lost_responses": 1,
+    "note_fetch": "apart",
+    "late_notes": 4,
 }
 """Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
 
@@ -70,8 +72,6 @@ weights: Mapping[str, int] = {
 
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
-    "read-records": "the harness handles a fetch of a follower in one go",
-    "update-follower-fetch-state": "the harness handles a fetch of a follower in one go",
     "maybe-replace-current-with-future-replica": "the harness moves no log",
     "handle-log-dir-failure": "in the harness no directory fails",
     "handle-directories-offline": "in the harness no directory fails",
@@ -157,6 +157,10 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "fetch-offset-and-truncate": _fetch,
     "process-fetch-request": lambda x: _call(
         "take_answer", broker=x.arguments["follower"], leader=x.arguments["leader"]
+    ),
+    "read-records": lambda x: _call("read_fetch", broker=x.arguments["leader"], follower=x.arguments["follower"]),
+    "update-follower-fetch-state": lambda x: _call(
+        "note_fetch", broker=x.arguments["leader"], follower=x.arguments["follower"]
     ),
     # the ISR
     "shrink-isr": lambda x: _call("shrink_isr", broker=x.arguments["b"]),
@@ -268,6 +272,9 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
                         values[f"known_broker_epoch[0][{b}][{f}]"] = s["known_broker_epoch"][P][b][f]
         request = s["alteration"][P][b]
         values[f"alteration[0][{b}]"] = None if request["stage"] == "none" else _request(request)
+        if "unnoted" in s:
+            read = [f for f in brokers if s["unnoted"][P][b][f]["stage"] != "none"]
+            values[f"unnoted[0][{b}]"] = read
         if "answer" in s:
             for leader in brokers:
                 if leader != b:
@@ -313,6 +320,8 @@ def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
                 if "known_broker_epoch" in s:
                     values[f"known_broker_epoch[0][{b}][{f}]"] = x["broker_epoch"]
         values[f"alteration[0][{b}]"] = _asked(real.get("alteration"), "broker_epoch" in s["alteration"][P][b], brokers)
+        if "unnoted" in s:
+            values[f"unnoted[0][{b}]"] = real.get("has_read_for", [])
         if "answer" in s:
             for leader in brokers:
                 if leader != b:

@@ -64,6 +64,18 @@ final class Fetcher extends ReplicaFetcherThread {
         return connection.asked == null ? found.put("refused", "the fetcher has nothing to ask for") : found;
     }
 
+    /** What it would ask for now, besides what it has asked for; null for nothing. */
+    FetchRequest.PartitionData question() {
+        Map<TopicPartition, FetchRequest.PartitionData> before = connection.asked;
+        connection.asked = null;
+        connection.onlyAsks = true;
+        doWork();
+        Map<TopicPartition, FetchRequest.PartitionData> found = connection.asked;
+        connection.onlyAsks = false;
+        connection.asked = before;
+        return found == null ? null : found.get(Cluster.PARTITION);
+    }
+
     /** processFetchRequest, as the answer arrives. */
     JsonNode receive() {
         if (connection.answer == null || late) {
@@ -132,6 +144,7 @@ final class Fetcher extends ReplicaFetcherThread {
         private Map<TopicPartition, FetchRequest.PartitionData> asked = null;
         private FetchResponseData.PartitionData answer = null;
         private boolean arrives = false;
+        private boolean onlyAsks = false;
 
         Connection(Cluster cluster, int follower, BrokerEndPoint endPoint) {
             this.cluster = cluster;
@@ -163,6 +176,9 @@ final class Fetcher extends ReplicaFetcherThread {
         public scala.collection.Map<TopicPartition, FetchResponseData.PartitionData> fetch(
             FetchRequest.Builder request
         ) {
+            if (onlyAsks) {
+                return CollectionConverters.asScala(Map.of());
+            }
             if (arrives) {
                 return CollectionConverters.asScala(Map.of(Cluster.PARTITION, answer));
             }

@@ -66,7 +66,7 @@ final class Managers {
     ) {
         return new ReplicaManager(config, metrics, cluster.time, cluster.time.scheduler, logManager, Option.empty(),
             quotas, metadataCache, failures, alterPartitionManager, stats, purgatory("Produce", broker.id),
-            purgatory("Fetch", broker.id), purgatory("DeleteRecords", broker.id), purgatory("RemoteFetch", broker.id),
+            purgatory("Fetch", broker.id), Option.apply(new UnnotedFetch.Purgatory<>("DeleteRecords", broker.id)), purgatory("RemoteFetch", broker.id),
             purgatory("RemoteListOffsets", broker.id), purgatory("ShareFetch", broker.id), () -> broker.brokerEpoch,
             Option.empty(), DirectoryEventHandler.NOOP, ReplicaManager.$lessinit$greater$default$21()) {
             @Override

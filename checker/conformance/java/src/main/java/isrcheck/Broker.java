@@ -47,6 +47,7 @@ final class Broker {
     final Path folder;
     final ControllerChannel channel = new ControllerChannel();
     final Map<Integer, Fetcher> fetchers = new TreeMap<>();
+    private final Map<Integer, UnnotedFetch> unnoted = new TreeMap<>();
     final TopicIdPartition topicPartition;
     private final KRaftMetadataCache metadataCache;
     private final LogManager logManager;
@@ -177,6 +178,31 @@ final class Broker {
         return answer;
     }
 
+    /** Reads for a fetch of a follower, in its life of now, and does not note it yet. */
+    JsonNode readFetch(Cluster cluster, int follower) throws InterruptedException {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        Broker asking = cluster.brokers.get(follower);
+        FetchRequest.PartitionData asked = asking.fetcher(id).question();
+        if (asked == null || unnoted.containsKey(follower)) {
+            return found.put("refused", "the fetcher has nothing to ask for");
+        }
+        UnnotedFetch fetch = new UnnotedFetch(() -> handleFetch(follower, asking.brokerEpoch, asked));
+        if (!fetch.read()) {
+            return found.put("refused", "the fetch is not noted at all");
+        }
+        unnoted.put(follower, fetch);
+        return found;
+    }
+
+    JsonNode noteFetch(int follower) throws InterruptedException {
+        UnnotedFetch fetch = unnoted.remove(follower);
+        if (fetch == null) {
+            return JsonNodeFactory.instance.objectNode().put("refused", "there is no fetch to be noted");
+        }
+        fetch.note();
+        return JsonNodeFactory.instance.objectNode();
+    }
+
     // --- the ISR -----------------------------------------------------------------------------------------------------
 
     JsonNode shrinkIsr() {
@@ -229,6 +255,10 @@ final class Broker {
     void close() throws Exception {
         if (!closed) {
             closed = true;
+            for (UnnotedFetch fetch : unnoted.values()) {
+                fetch.abandon();
+            }
+            unnoted.clear();
             replicaManager.shutdown(false);
             quotas.shutdown();
             logManager.shutdown(brokerEpoch);
@@ -275,6 +305,8 @@ final class Broker {
         found.set("image", Images.written(cluster, image));
         found.set("alteration", channel.state());
         ObjectNode answers = found.putObject("answers");
+        ArrayNode reads = found.putArray("has_read_for");
+        unnoted.keySet().forEach(reads::add);
         ArrayNode fetches = found.putArray("fetches_from");
         fetchers.forEach((leader, fetcher) -> {
             answers.set(String.valueOf(leader), fetcher.state());

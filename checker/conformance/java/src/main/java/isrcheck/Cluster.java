@@ -59,6 +59,8 @@ final class Cluster {
             case "take_answer" -> broker(command).fetcher(command.get("leader").asInt()).receive();
             case "late_answer" -> broker(command).fetcher(command.get("leader").asInt()).late();
             case "drop_answer" -> broker(command).fetcher(command.get("leader").asInt()).drop();
+            case "read_fetch" -> broker(command).readFetch(this, command.get("follower").asInt());
+            case "note_fetch" -> broker(command).noteFetch(command.get("follower").asInt());
             case "shrink_isr" -> broker(command).shrinkIsr();
             case "lag" -> broker(command).lag(command.get("follower").asInt());
             case "answer_alteration" -> broker(command).channel.answer(this, command);
