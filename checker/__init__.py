@@ -24,8 +24,8 @@ LAYERS: Final = {
         ("reports", "pages", "ci", "graphs", "exports", "explorer"),
     ),
     "commands": (
-        "What users start: many checks at once, each told; the command line; `isrcheck` as a library.",
-        ("scenarios", "sweeps", "mutation", "cli", "public"),
+        "What users start: many checks at once, each told; a model against Kafka; commands; `isrcheck` as a library.",
+        ("scenarios", "sweeps", "mutation", "conformance", "cli", "public"),
     ),
 }
 """Layers from the lowest to the highest, each with what it is for and its parts."""

@@ -11,7 +11,7 @@ from isrcheck.checker.cli.exits import reporting_failures
 
 COMMANDS: Final = (
     "models", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph", "scenarios",
-    "regress", "lessons", "sweep", "export", "crosscheck", "analyze", "diff", "cache",
+    "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "cache",
 )  # fmt: skip
 COMPILING: Final = (
     "check", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep", "crosscheck",
@@ -45,7 +45,7 @@ class Commands(click.Group):
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 75 the
-    model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output
-    failed, 255 a bug in isrcheck.
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 13 Kafka
+    does otherwise, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit,
+    153 input or output failed, 255 a bug in isrcheck.
     """

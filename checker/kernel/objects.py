@@ -102,7 +102,8 @@ class Folder:
             return
         for path in self.path.iterdir():
             with suppress(FileNotFoundError):  # another process may shrink it, too
-                yield path, path.lstat()
+                if not stat.S_ISDIR((about := path.lstat()).st_mode):
+                    yield path, about
 
     def _shrink(self) -> None:
         found = self.files()
@@ -116,6 +117,14 @@ class Folder:
 
 def _seal(key: str, data: bytes) -> bytes:
     return HASH(HASH(key.encode()).digest() + data).digest()
+
+
+def is_own_folder(path: Path) -> bool:
+    """Whether a folder is there, is the user's, and nobody else may write to it."""
+    try:
+        return _is_own(os.lstat(path), stat.S_ISDIR)
+    except OSError:
+        return False
 
 
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:

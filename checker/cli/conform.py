@@ -1,0 +1,100 @@
+"""`isrcheck conform`: a model held against Kafka's own classes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from isrcheck.checker.cli.options import settings_option
+from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+
+if TYPE_CHECKING:
+    from isrcheck.checker.conformance.conforming import Report
+
+
+@click.command("conform", short_help="Drives paths of a model through Kafka's own classes.")
+@click.argument("model")
+@click.option("--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest that is known.")
+@settings_option
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive just these; may be repeated.")
+@click.option(
+    "--walks", type=click.IntRange(min=0), metavar="N", help="Random walks; default: 100, and none with --scenario."
+)
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps of each.")
+@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="What they are drawn from.")
+@click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
+@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
+@click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+def command(
+    model: str,
+    version: str | None,
+    settings: dict[str, str],
+    scenarios: tuple[str, ...],
+    walks: int | None,
+    depth: int,
+    seed: int,
+    keep_going: bool,
+    plain: bool,
+    quiet: bool,
+    json_path: str | None,
+) -> None:
+    """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
+
+    The paths are those recorded for the model's scenarios, then random walks at -s settings. Java 17 and Maven are
+    needed; what is built is kept. A path is not driven beyond an action that the harness does not reach.
+
+    Exit codes: 0 every path conforms as far as it was driven; 13 one does not; 150 an unknown name or version; 153
+    Java or Maven is missing, or has failed.
+    """
+    require_writable(json_path)
+    from isrcheck.checker.conformance.report import headline, report_text
+
+    found = _found(model, version, settings, scenarios, walks, depth, seed, keep_going, quiet)
+    lines = [headline(found)] if quiet else report_text(found, plain)
+    click.echo("\n".join(lines), err=json_path == STDOUT)
+    if json_path is not None:
+        write_json(json_path, found.to_json())
+    raise click.exceptions.Exit(found.exit_code)
+
+
+def _found(
+    model: str,
+    version: str | None,
+    texts: dict[str, str],
+    names: tuple[str, ...],
+    walks: int | None,
+    depth: int,
+    seed: int,
+    keep_going: bool,
+    quiet: bool,
+) -> Report:
+    from isrcheck.checker.conformance.build import NEWEST, classpath
+    from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, with_traces
+    from isrcheck.checker.conformance.process import running
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.profiles import settings_of
+
+    loaded = load_model_class(model)
+    mapping = mapping_of(loaded.name)
+    chosen = with_traces(loaded.name, names)
+    settings = {**mapping.walks, **settings_of(loaded.cls, loaded.name, texts)}
+    known = tuple(loaded.cls(**settings).actions())
+    report = Report(loaded.name, version or NEWEST, settings, seed, unreached=mapping.unreached, known=known)
+    with running(classpath(report.kafka, lambda line: _tell(line, quiet))) as harness:
+        run = Conforming(harness, loaded, mapping, report, keep_going, lambda line: _progress(line, quiet))
+        run.scenarios(chosen)
+        run.walks((0 if names else 100) if walks is None else walks, depth)
+    return report
+
+
+def _tell(line: str, quiet: bool) -> None:
+    if not quiet:
+        click.echo(f"isrcheck: {line}", err=True)
+
+
+def _progress(line: str, quiet: bool) -> None:
+    if not quiet and sys.stderr.isatty():
+        click.echo(f"\r\033[K{line}", err=True, nl=False)

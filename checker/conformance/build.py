@@ -1,0 +1,133 @@
+"""The harness, built by Maven for a version of Kafka and kept in the user's own cache folder.
+
+What lies there is run, so it is used only if nobody else may write it. Its name has a hash of the sources, and it
+appears whole or not at all: several processes may build at once. ISRCHECK_CACHE names another folder; empty it says
+that nothing is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.kernel.objects import VARIABLE, is_own_folder
+from isrcheck.checker.results import Exit
+
+SOURCES: Final = Path(__file__).parent / "java"
+PROFILES: Final = {"4.0": "kafka-4.0", "4.2": "kafka-4.2"}
+"""The profile of pom.xml with the sources for a version of Kafka, by its first two numbers."""
+NEWEST: Final = "4.2.0"
+BUILD_SECONDS: Final = 540
+INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
+
+Told = Callable[[str], None]
+
+
+def classpath(version: str, tell: Told = lambda line: None) -> str:
+    """The class path of the harness for a version of Kafka; it is built if it is not there."""
+    profile = profile_of(version)
+    java()
+    folder = _folder(version)
+    if not _is_whole(folder):
+        tell(f"building the harness for Kafka {version} with Maven, once ...")
+        _build(version, profile, folder)
+    jars = (folder / "classpath.txt").read_text().strip()
+    return os.pathsep.join([str(folder / "harness.jar"), jars])
+
+
+def profile_of(version: str) -> str:
+    """Which sources fit a version; `Failure` (150) where none do."""
+    found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
+    if found is None or found[1] not in PROFILES:
+        known = ", ".join(f"{x}.x" for x in PROFILES)
+        raise Failure(f"the harness has no sources for Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
+    return PROFILES[found[1]]
+
+
+def java() -> str:
+    """The command that runs Java; `Failure` (153) where there is none."""
+    return _tool("java", Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None)
+
+
+def _tool(name: str, own: Path | None = None) -> str:
+    found = str(own) if own is not None and own.is_file() else shutil.which(name)
+    if found is None:
+        raise Failure(f"{name} cannot be run here; {INSTALL}", Exit.OUTPUT)
+    return found
+
+
+def _folder(version: str) -> Path:
+    """Where the harness of these sources is kept; a new folder each time where nothing is."""
+    named = os.environ.get(VARIABLE)
+    if named == "":
+        root = Path(tempfile.mkdtemp(prefix="isrcheck-"))
+    elif named is not None:
+        root = Path(named) / "conformance"
+    else:
+        from platformdirs import user_cache_path
+
+        root = user_cache_path("isrcheck") / "conformance"
+    return root / f"kafka-{version}-{_hash()}"
+
+
+def _hash() -> str:
+    found = hashlib.sha256()
+    for path in sorted(p for p in SOURCES.rglob("*") if p.suffix in (".java", ".xml")):
+        found.update(f"{path.relative_to(SOURCES)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether it is there, is ours, and all that it names is there."""
+    if not is_own_folder(folder) or not (folder / "harness.jar").is_file():
+        return False
+    try:
+        jars = (folder / "classpath.txt").read_text().strip().split(os.pathsep)
+    except OSError:
+        return False
+    return all(Path(jar).is_file() for jar in jars)
+
+
+def _build(version: str, profile: str, folder: Path) -> None:
+    maven = _tool("mvn")
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
+        project = Path(work) / "java"
+        shutil.copytree(SOURCES, project, ignore=shutil.ignore_patterns("target", "__pycache__"))
+        command = [maven, "-q", "-B", "-P", profile, f"-Dkafka.version={version}", "package"]
+        try:
+            done = subprocess.run(
+                command, cwd=project, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL
+            )
+        except subprocess.TimeoutExpired:
+            raise Failure(f"Maven did not build the harness within {BUILD_SECONDS} seconds", Exit.OUTPUT) from None
+        if done.returncode:
+            raise Failure(f"Maven could not build the harness: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
+        ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
+        shutil.copy(project / "target" / "conformance-1.jar", ready / "harness.jar")
+        shutil.copy(project / "target" / "classpath.txt", ready / "classpath.txt")
+    if folder.exists() and not _is_whole(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # another process was first
+        ready.rename(folder)
+    shutil.rmtree(ready, ignore_errors=True)
+    if not _is_whole(folder):
+        raise Failure(f"the harness cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+
+
+def _reason(output: str) -> str:
+    """The first error that Maven tells of, and what helps where it has reached no repository."""
+    lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
+    first = next((line for line in lines if line), "it says nothing")
+    offline = any(word in output for word in ("Could not transfer", "Unknown host", "could not be resolved"))
+    hint = "; it needs Maven Central, or a mirror of it in ~/.m2/settings.xml" if offline else ""
+    return f"{first[:300]}{hint}"

@@ -1,0 +1,217 @@
+"""Paths of a model driven through Kafka: recorded ones of its scenarios, then random walks; what came of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Final
+
+from isrcheck.checker.conformance.commands import Conformance
+from isrcheck.checker.conformance.driving import Driven, Driver
+from isrcheck.checker.conformance.process import Harness
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.results import FORMAT, Exit, Step, Trace, told_json
+from isrcheck.checker.scenarios import collection
+from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.checker.traces.files import decoded
+from isrcheck.checker.traces.files import read as read_traces
+from isrcheck.checker.traces.narration import story
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.errors import nearest
+
+MAPPINGS: Final = {"kraft": "isrcheck.checker.conformance.kraft"}
+TRACE: Final = "trace.itf.json"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one path.
+
+    `of_others` are settings at which the model is not Kafka as it is. A difference is what they ask for if the same
+    steps conform at Kafka's own settings, and that was tried; otherwise what is here is that trial. `length` counts the
+    steps of a recorded path.
+    """
+
+    name: str
+    model: Model
+    driven: Driven
+    of_others: dict[str, Any]
+    length: int | None
+
+    @property
+    def verdict(self) -> str:
+        if self.driven.difference is not None:
+            return "differs-as-its-settings-do" if self.of_others else "differs"
+        return "not-driven-to-its-end" if self.driven.unreached is not None else "conforms"
+
+    def to_json(self) -> dict[str, Any]:
+        difference = self.driven.difference
+        found: dict[str, Any] = {
+            "path": self.name,
+            "verdict": self.verdict,
+            "steps": self.driven.taken,
+            "of": self.length,
+            "settings_not_of_kafka": self.of_others,
+            "unreached": self.driven.unreached,
+        }
+        return found if difference is None else {**found, "difference": difference.to_json()}
+
+
+@dataclass
+class Report:
+    """All paths of one run; `shown` is the shortest path that was found to the first difference there is."""
+
+    model: str
+    kafka: str
+    settings: dict[str, Any]
+    seed: int
+    outcomes: list[Outcome] = field(default_factory=list)
+    shown: Outcome | None = None
+    actions: Counter[str] = field(default_factory=Counter)
+    unreached: Mapping[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        self.actions.update(step.label.action for step in outcome.driven.steps[1:] if step.label is not None)
+
+    @property
+    def steps(self) -> int:
+        return sum(x.driven.taken for x in self.outcomes)
+
+    @property
+    def never(self) -> list[str]:
+        """Actions that the harness can take and that no path took."""
+        return sorted(name for name in self.known if name not in self.actions and name not in self.unreached)
+
+    def of(self, verdict: str) -> list[Outcome]:
+        return [x for x in self.outcomes if x.verdict == verdict]
+
+    @property
+    def exit_code(self) -> int:
+        return Exit.NONCONFORMING if self.of("differs") else Exit.HOLDS
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "model": self.model,
+            "kafka": self.kafka,
+            "settings": self.settings,
+            "seed": self.seed,
+            "exit_code": self.exit_code,
+            "steps": self.steps,
+            "paths": [x.to_json() for x in self.outcomes],
+            "actions": dict(sorted(self.actions.items())),
+            "never": self.never,
+            "unreached": dict(self.unreached),
+            "shown": None if self.shown is None else {**self.shown.to_json(), "trace": told(self.shown)},
+        }
+
+
+def told(outcome: Outcome) -> list[dict[str, Any]]:
+    """The path of an outcome as JSON data, with its sentences."""
+    trace = trace_of(outcome)
+    return told_json(trace, story(outcome.model, trace))
+
+
+def trace_of(outcome: Outcome) -> Trace:
+    return Trace(tuple(outcome.model.domains.items()), outcome.driven.steps)
+
+
+def mapping_of(name: str) -> Conformance:
+    """The mapping of a model; `UnknownName` where there is none."""
+    if name not in MAPPINGS:
+        raise UnknownName(f"model {name} has no mapping to Kafka's classes; {nearest(name, MAPPINGS)}")
+    return import_module(MAPPINGS[name])
+
+
+@dataclass
+class Conforming:
+    """One run: a harness, a model's class and its mapping; outcomes go into the report as they come."""
+
+    harness: Harness
+    loaded: LoadedModel
+    mapping: Conformance
+    report: Report
+    keep_going: bool
+    tell: Callable[[str], None]
+
+    def scenarios(self, chosen: Iterable[Scenario]) -> None:
+        for scenario in chosen:
+            if self._ended():
+                return
+            model, path = recorded(self.loaded, scenario)
+            driver = self._driver(model)
+            name, length = f"scenario {scenario.name}", len(path) - 1
+            outcome = self._outcome(driver, name, driver.drive(iter(driver.walked(path))), length)
+            if outcome.of_others and outcome.driven.difference is not None:
+                driver, outcome = self._controlled(driver, outcome, path)
+            self._add(driver, outcome)
+
+    def _controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
+        """The same steps at Kafka's own settings, if they do not conform; otherwise what there was."""
+        own = {name: self.mapping.of_kafka[name][0] for name in outcome.of_others}
+        other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
+        control = self._outcome(other, outcome.name, other.drive(iter(other.walked(path))), outcome.length)
+        return (driver, outcome) if control.driven.difference is None else (other, control)
+
+    def _driver(self, model: Model) -> Driver:
+        return Driver(self.harness, Interpreter(model, {}), self.mapping)
+
+    def walks(self, count: int, depth: int) -> None:
+        driver = self._driver(self.loaded.cls(**self.report.settings))
+        for number in range(1, count + 1):
+            if self._ended():
+                return
+            driven = driver.drive(driver.walk(self.report.seed, number, depth))
+            self._add(driver, self._outcome(driver, f"walk {number} of seed {self.report.seed}", driven, None))
+            self.tell(f"walk {number} of {count}")
+
+    def _ended(self) -> bool:
+        return not self.keep_going and bool(self.report.of("differs"))
+
+    def _outcome(self, driver: Driver, name: str, driven: Driven, length: int | None) -> Outcome:
+        return Outcome(name, driver.model, driven, not_of_kafka(driver.model, self.mapping), length)
+
+    def _add(self, driver: Driver, outcome: Outcome) -> None:
+        self.report.add(outcome)
+        if outcome.verdict == "differs" and self.report.shown is None:
+            self.tell(f"{outcome.name} differs: looking for a shorter path")
+            self.report.shown = replace(outcome, driven=driver.shortened(outcome.driven))
+
+
+def not_of_kafka(model: Model, mapping: Conformance) -> dict[str, Any]:
+    """The settings at which a model does not do what Kafka does."""
+    return {name: model.settings[name] for name, own in mapping.of_kafka.items() if model.settings[name] not in own}
+
+
+def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]]:
+    """The model at a scenario's settings, and the path that was recorded for it."""
+    traces = read_traces(scenario.folder / TRACE)
+    interpreter = Interpreter(loaded.cls(**(traces.settings or scenario.settings)), {})
+    path = list(decoded(interpreter, traces.recordings[0]).steps)
+    if any(step.label is None for step in path[1:]):
+        raise Failure(f"{scenario.folder / TRACE} does not name the actions of its steps", Exit.UNKNOWN)
+    return interpreter.model, path
+
+
+def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
+    """The scenarios of a model that are violated, so that there is a path; those of some names alone."""
+    found = [collection.one(name) for name in names] if names else list(_all(model))
+    for scenario in found:
+        if scenario.model != model:
+            raise UnknownName(f"scenario {scenario.name} is of model {scenario.model}, not of {model}")
+        if not (scenario.folder / TRACE).is_file():
+            raise UnknownName(f"scenario {scenario.name} has no recorded path: what is asked there holds")
+    return found
+
+
+def _all(model: str) -> Iterator[Scenario]:
+    for folder, root in collection.folders((str(collection.shipped()),)):
+        scenario = read(folder, root)
+        if scenario.model == model and (folder / TRACE).is_file():
+            yield scenario

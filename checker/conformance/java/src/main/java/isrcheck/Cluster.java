@@ -1,0 +1,175 @@
+package isrcheck;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.yammer.metrics.core.MetricName;
+import com.yammer.metrics.core.MetricsRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.metrics.KafkaYammerMetrics;
+import org.apache.kafka.server.util.MockTime;
+
+/**
+ * The brokers, one partition of theirs, and the metadata log that they read: batches of records, in the order in which
+ * they were committed. All of it is of one thread, and the clock stands still.
+ */
+final class Cluster {
+    static final TopicPartition PARTITION = new TopicPartition("topic", 0);
+
+    final MockTime time = new MockTime(Broker.NOW_MS, 0);
+    final List<List<ApiMessage>> batches = new ArrayList<>();
+    TopicIdPartition partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+    MetadataImage committed = MetadataImage.EMPTY;
+    final TreeMap<Integer, Broker> brokers = new TreeMap<>();
+    final TreeMap<Integer, Told> producers = new TreeMap<>();
+    private final Path folder;
+    private int resets = 0;
+
+    /** What the producer of a record was told by a broker: nothing yet, or nothing ever where it has stopped. */
+    record Told(int broker, Errors error, boolean waits) { }
+
+    Cluster(Path folder) {
+        this.folder = folder;
+    }
+
+    JsonNode run(JsonNode command) throws Exception {
+        return switch (command.get("op").asText()) {
+            case "reset" -> reset(command);
+            case "commit" -> commit(command);
+            case "publish" -> broker(command).publish(this, command.get("batch").asInt());
+            case "produce" -> broker(command).produce(this, command.get("id").asInt());
+            case "send_fetch" -> broker(command).fetcher(command.get("leader").asInt()).send();
+            case "take_answer" -> broker(command).fetcher(command.get("leader").asInt()).receive();
+            case "late_answer" -> broker(command).fetcher(command.get("leader").asInt()).late();
+            case "drop_answer" -> broker(command).fetcher(command.get("leader").asInt()).drop();
+            case "read_fetch" -> broker(command).readFetch(this, command.get("follower").asInt());
+            case "note_fetch" -> broker(command).noteFetch(command.get("follower").asInt());
+            case "shrink_isr" -> broker(command).shrinkIsr();
+            case "lag" -> broker(command).lag(command.get("follower").asInt());
+            case "answer_alteration" -> broker(command).channel.answer(this, command);
+            case "begin_shutdown" -> broker(command).beginShutdown();
+            case "stop" -> stop(command);
+            case "start" -> start(command);
+            default -> throw new IllegalArgumentException("no such command: " + command);
+        };
+    }
+
+    private Broker broker(JsonNode command) {
+        return brokers.get(command.get("broker").asInt());
+    }
+
+    /** Forgets everything; brokers 0, 1, ... start and publish the batch that creates the topic. */
+    private JsonNode reset(JsonNode command) throws Exception {
+        close();
+        batches.clear();
+        producers.clear();
+        committed = MetadataImage.EMPTY;
+        partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+        resets += 1;
+        for (int id = 0; id < command.get("brokers").asInt(); id++) {
+            brokers.put(id, new Broker(id, 0, this, folder.resolve(resets + "-" + id), null));
+        }
+        List<ApiMessage> first = new ArrayList<>(Images.features(command.get("eligible_leader_replicas").asBoolean()));
+        first.add(new TopicRecord().setName(PARTITION.topic()).setTopicId(partition.topicId()));
+        first.addAll(Images.records(this, command.get("image")));
+        append(first);
+        for (Broker broker : brokers.values()) {
+            broker.publish(this, 0);
+        }
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    private JsonNode commit(JsonNode command) {
+        append(Images.records(this, command.get("image")));
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    private JsonNode stop(JsonNode command) throws Exception {
+        Broker broker = broker(command);
+        producers.replaceAll((id, x) -> x.waits() && x.broker() == broker.id ? new Told(broker.id, null, false) : x);
+        return broker.stop(command);
+    }
+
+    private JsonNode start(JsonNode command) throws Exception {
+        int id = command.get("broker").asInt();
+        Broker before = brokers.get(id);
+        long epoch = command.get("broker_epoch").asLong();
+        brokers.put(id, new Broker(id, epoch, this, before.folder, before.stopped()));
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    void append(List<ApiMessage> records) {
+        batches.add(records);
+        committed = image(committed, batches.size() - 1, batches.size() - 1).image();
+    }
+
+    /** An image and how it comes of the one before. */
+    record Step(MetadataDelta delta, MetadataImage image) { }
+
+    /** The image after some batches, one delta for all of them. */
+    Step image(MetadataImage before, int first, int last) {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(before).build();
+        for (List<ApiMessage> batch : batches.subList(first, last + 1)) {
+            batch.forEach(delta::replay);
+        }
+        return new Step(delta, delta.apply(new MetadataProvenance(last, 1, Broker.NOW_MS, true)));
+    }
+
+    PartitionRegistration registration(MetadataImage image) {
+        return image.topics().getPartition(partition.topicId(), 0);
+    }
+
+    ObjectNode state() throws Exception {
+        ObjectNode state = JsonNodeFactory.instance.objectNode();
+        state.put("last_batch", batches.size() - 1);
+        state.set("committed", Images.written(this, committed));
+        ObjectNode told = state.putObject("producers");
+        producers.forEach((id, x) -> told.putObject(String.valueOf(id)).put("broker", x.broker())
+            .put("waits", x.waits()).put("error", x.error() == null ? null : x.error().name()));
+        ObjectNode all = state.putObject("brokers");
+        for (Broker broker : brokers.values()) {
+            all.set(String.valueOf(broker.id), broker.state(this));
+        }
+        return state;
+    }
+
+    /** Stops what runs, and removes its files and metrics. */
+    void close() throws Exception {
+        for (Broker broker : brokers.values()) {
+            broker.close();
+            delete(broker.folder);
+        }
+        brokers.clear();
+        MetricsRegistry metrics = KafkaYammerMetrics.defaultRegistry();
+        for (MetricName name : List.copyOf(metrics.allMetrics().keySet())) {
+            metrics.removeMetric(name);
+        }
+    }
+
+    private static void delete(Path folder) throws IOException {
+        if (Files.exists(folder)) {
+            try (Stream<Path> found = Files.walk(folder)) {
+                for (Path path : found.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(path);
+                }
+            }
+        }
+    }
+}

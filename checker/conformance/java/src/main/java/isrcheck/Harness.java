@@ -1,0 +1,50 @@
+package isrcheck;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.apache.kafka.common.utils.AppInfoParser;
+
+/**
+ * Reads a list of commands from each line of standard input and answers with one line: what each command gave, and
+ * the state after all of them. The first argument is a folder that is ours, for logs.
+ */
+public final class Harness {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private Harness() { }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream answers = System.out;
+        System.setOut(System.err); // Whatever a library prints is no answer.
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Cluster cluster = new Cluster(Path.of(arguments[0]));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            ObjectNode answer = JSON.createObjectNode();
+            try {
+                ArrayNode results = answer.putArray("results");
+                for (JsonNode command : JSON.readTree(line)) {
+                    results.add(cluster.run(command));
+                }
+                answer.set("state", cluster.state());
+            } catch (Throwable fault) {
+                StringWriter trace = new StringWriter();
+                fault.printStackTrace(new PrintWriter(trace));
+                answer.put("fatal", String.valueOf(fault)).put("trace", trace.toString());
+            }
+            answer.put("kafka", AppInfoParser.getVersion());
+            answers.println(JSON.writeValueAsString(answer));
+            answers.flush();
+        }
+        cluster.close();
+        Runtime.getRuntime().halt(0); // Threads of Kafka's that nobody needs any more do not hold us up.
+    }
+}

@@ -1,0 +1,46 @@
+package isrcheck;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.Record;
+import org.apache.kafka.common.record.RecordBatch;
+import org.apache.kafka.common.record.Records;
+import org.apache.kafka.common.record.SimpleRecord;
+
+/** Records of ours: one a batch, and its value is a number. */
+final class Logs {
+    private Logs() { }
+
+    static MemoryRecords record(int id) {
+        byte[] value = ByteBuffer.allocate(Integer.BYTES).putInt(id).array();
+        return MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(Broker.NOW_MS, null, value));
+    }
+
+    /** Each record as its number and the leader epoch of its batch. */
+    static List<ArrayNode> records(Records records) {
+        List<ArrayNode> found = new ArrayList<>();
+        for (RecordBatch batch : records.batches()) {
+            for (Record record : batch) {
+                found.add(JsonNodeFactory.instance.arrayNode().add(record.value().getInt(0))
+                    .add(batch.partitionLeaderEpoch()));
+            }
+        }
+        return found;
+    }
+
+    /** A copy, as the network makes one: what the leader truncates later is in it still. */
+    static MemoryRecords copied(Records records) throws Exception {
+        if (records instanceof FileRecords file) {
+            ByteBuffer buffer = ByteBuffer.allocate(file.sizeInBytes());
+            file.readInto(buffer, 0);
+            return MemoryRecords.readableRecords(buffer);
+        }
+        return (MemoryRecords) records;
+    }
+}

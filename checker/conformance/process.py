@@ -1,0 +1,97 @@
+"""The harness as a process: a line of commands in, a line of results and of its state back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from isrcheck.checker.conformance.build import java
+from isrcheck.checker.conformance.commands import Command
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.results import Exit
+
+ANSWER_SECONDS: Final = 120
+"""A step takes milliseconds; one that takes so long hangs."""
+FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+
+MEMORY: Final = "/dev/shm"
+"""A folder in memory, where there is one: Kafka writes to disk at each start and stop, which takes most of the time."""
+
+
+class Harness:
+    """One Java process; every command is answered before the next is sent."""
+
+    def __init__(self, classpath: str, folder: Path) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
+        command = [java(), *FLAGS, f"-Djava.io.tmpdir={folder}", "-cp", classpath, "isrcheck.Harness", str(folder)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, encoding="utf-8"
+        )
+
+    def run(self, commands: list[Command]) -> dict[str, Any]:
+        """What each command gave (`results`), and the state after all of them (`state`)."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        watch = threading.Timer(ANSWER_SECONDS, self.process.kill)
+        watch.start()
+        try:
+            self.process.stdin.write(json.dumps(commands) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            watch.cancel()
+        if not line:
+            raise Failure(f"the harness has stopped: {self._last_words()}", Exit.OUTPUT)
+        answer: dict[str, Any] = json.loads(line)
+        if "fatal" in answer:
+            raise HarnessFault(answer["fatal"], answer["trace"])
+        return answer
+
+    def _last_words(self) -> str:
+        self.errors.seek(0)
+        lines = self.errors.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in lines if line.strip()), "it says nothing")[:300]
+
+    def close(self) -> None:
+        with suppress(OSError, ValueError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+        try:
+            self.process.wait(ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.errors.close()
+
+
+class HarnessFault(Exception):
+    """Kafka threw what nobody has expected: a difference, told by its class and message; `trace` is where from."""
+
+    def __init__(self, what: str, trace: str) -> None:
+        super().__init__(what)
+        self.trace = trace
+
+
+@contextmanager
+def running(classpath: str) -> Iterator[Harness]:
+    """A harness with a folder for its logs; both are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+    try:
+        harness = Harness(classpath, folder)
+        try:
+            yield harness
+        finally:
+            harness.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

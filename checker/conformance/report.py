@@ -1,0 +1,81 @@
+"""What a run of `isrcheck conform` found, in lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from isrcheck.checker.conformance.conforming import Outcome, Report, trace_of
+from isrcheck.checker.reports.counterexample import told_text
+from isrcheck.checker.traces.narration import story
+from isrcheck.checker.wording.layout import columns, plural
+from isrcheck.model.language.system import shown
+
+
+def report_text(report: Report, plain: bool = False) -> list[str]:
+    """The verdict, the paths, the actions; then the path that shows the first difference."""
+    lines = [headline(report), "", *_paths(report), "", *_actions(report)]
+    if report.shown is not None:
+        lines += ["", *_shown(report.shown, plain)]
+    return lines
+
+
+def headline(report: Report) -> str:
+    differ = len(report.of("differs"))
+    verdict = f"DOES NOT CONFORM: {plural(differ, 'path')} of" if differ else "CONFORMS:"
+    count = f"{verdict} {plural(len(report.outcomes), 'path')}, {plural(report.steps, 'step')}"
+    return f"{report.model} and Kafka {report.kafka}: {count}"
+
+
+def _paths(report: Report) -> Iterator[str]:
+    words = {
+        "conforms": "conform to their end",
+        "not-driven-to-its-end": "conform as far as the harness gets",
+        "differs-as-its-settings-do": "differ, as settings of theirs do that are not Kafka's",
+        "differs": "differ",
+    }
+    for verdict, text in words.items():
+        found = report.of(verdict)
+        if found:
+            yield f"{plural(len(found), 'path')}: {text}"
+            named = [x for x in found if verdict != "conforms" and (x.length is not None or verdict == "differs")]
+            yield from columns([_row(x) for x in named], "  ")
+    kinds = Counter(_kind(x) for x in report.of("differs"))
+    if len(kinds) > 1:
+        yield "Kinds of difference:"
+        yield from columns([(kind, plural(count, "path")) for kind, count in kinds.most_common()], "  ")
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    of = "" if outcome.length is None else f" of {outcome.length}"
+    at = f"step {outcome.driven.taken}{of}"
+    if outcome.driven.unreached is not None:
+        return outcome.name, at, f"not driven further: {outcome.driven.unreached}"
+    others = ", ".join(f"{name} = {shown(value)}" for name, value in outcome.of_others.items())
+    return outcome.name, at, others or _kind(outcome)
+
+
+def _kind(outcome: Outcome) -> str:
+    difference, label = outcome.driven.difference, outcome.driven.steps[-1].label
+    return f"{'start' if label is None else label.action}: {'' if difference is None else difference.kind}"
+
+
+def _actions(report: Report) -> Iterator[str]:
+    yield "Actions driven, by how often:"
+    yield from columns([(name, f"{count:,}") for name, count in sorted(report.actions.items())], "  ")
+    if report.never:
+        yield f"Never driven: {', '.join(report.never)}"
+    yield "Not reached by the harness:"
+    yield from columns(sorted(report.unreached.items()), "  ")
+
+
+def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
+    """The path in words, and where model and Kafka part."""
+    trace, difference = trace_of(outcome), outcome.driven.difference
+    assert difference is not None
+    yield f"The shortest path that was found to the difference of {outcome.name}:"
+    yield from told_text(trace, None if plain else story(outcome.model, trace))
+    yield ""
+    yield f"After state {difference.step + 1}:"
+    rows = [("", "the model has", "Kafka has"), *((p, shown(a), shown(b)) for p, a, b in difference.rows())]
+    yield from columns(rows, "  ")

@@ -1,0 +1,198 @@
+"""How a path is driven and compared, with a harness that is not Kafka; and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from isrcheck.checker.cli import main
+from isrcheck.checker.conformance import build, kraft
+from isrcheck.checker.conformance.commands import Command
+from isrcheck.checker.conformance.conforming import mapping_of, with_traces
+from isrcheck.checker.conformance.driving import MISSING, Driver, differences
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Exit
+from isrcheck.model.language import Model, UnknownName, action, number
+from tests.conformance.harness import Echo
+
+
+class Counter(Model):
+    """A number that goes up."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"n": number(0, 9), "other": number(0, 9)}
+
+    @action(actor="somebody")
+    def count(self, s: Any) -> None:
+        """One more."""
+        s.require(s.n < 9)
+        s.n += 1
+
+    @action(actor="somebody")
+    def rest(self, s: Any) -> None:
+        """Another number goes up."""
+        s.require(s.other < 9)
+        s.other += 1
+
+    @action(actor="somebody")
+    def leap(self, s: Any) -> None:
+        """Five more at once."""
+        s.require(s.n == 0)
+        s.n += 5
+
+
+def counting(limit: int = 9) -> tuple[Driver, Echo]:
+    """A counter and a harness that counts as well, but no further than a limit."""
+    seen = {"n": 0, "last_batch": 0}
+
+    def state(commands: list[Command]) -> dict[str, Any]:
+        for command in commands:
+            seen["n"] = 0 if command["op"] == "reset" else min(seen["n"] + 1, limit)
+        return dict(seen)
+
+    harness = Echo(state)
+    mapping = SimpleNamespace(
+        of_kafka={},
+        walks={},
+        weights={},
+        unreached={"leap": "nobody leaps"},
+        calls={"count": lambda x: [{"op": "count"}], "rest": lambda x: []},
+        reset=lambda model, state: [{"op": "reset"}],
+        expected=lambda model, state, seen: {"n": state["n"]},
+        found=lambda model, state, answer: {"n": answer["n"]},
+    )
+    interpreter = Interpreter(Counter(), {})
+    return Driver(harness, interpreter, mapping), harness  # type: ignore[arg-type]
+
+
+def test_a_path_without_a_difference_is_driven_to_its_end() -> None:
+    driver, harness = counting()
+    driven = driver.drive(driver.walk(1, 1, 8))
+    assert (driven.taken, driven.difference, driven.unreached) == (8, None, None)
+    assert len(harness.told) == 9
+
+
+def test_a_walk_takes_no_action_that_is_not_reached() -> None:
+    driver, _ = counting()
+    taken = {step.label.action for i in range(20) for step in driver.walk(1, i, 8) if step.label is not None}
+    assert taken == {"count", "rest"}
+
+
+def test_a_path_ends_before_an_action_that_is_not_reached() -> None:
+    driver, _ = counting()
+    leap = next(i for i, label in enumerate(driver.interpreter.labels) if label.action == "leap")
+    first = next(driver.walk(1, 1, 1))
+    after = driver.interpreter.step(first.state, leap)
+    assert after is not None
+    step = type(first)(driver.interpreter.labels[leap], None, after)
+    driven = driver.drive(iter([first, step]))
+    assert (driven.taken, driven.difference, driven.unreached) == (0, None, "leap")
+
+
+def test_a_difference_ends_a_path_and_is_made_shorter() -> None:
+    driver, _ = counting(limit=2)
+    driven = driver.drive(driver.walk(1, 1, 18))
+    assert driven.difference is not None
+    assert driven.difference.parts == (("n", 3, 2),)
+    shorter = driver.shortened(driven)
+    assert shorter.taken == 3 < driven.taken
+    assert [step.label.action for step in shorter.steps[1:] if step.label] == ["count"] * 3
+
+
+def test_a_refusal_is_a_difference() -> None:
+    driver, harness = counting()
+    harness.refusal = "NOT_LEADER_OR_FOLLOWER"
+    driven = driver.drive(driver.walk(1, 1, 8))
+    assert driven.difference is not None
+    assert (driven.difference.step, driven.difference.kind) == (0, "refused: NOT_LEADER_OR_FOLLOWER")
+
+
+def test_what_one_of_both_has_not_is_a_difference() -> None:
+    assert list(differences({"a": 1, "b": 2}, {"a": 1, "c": 3})) == [("b", 2, MISSING), ("c", MISSING, 3)]
+
+
+def test_the_mapping_has_a_call_or_a_reason_for_each_action() -> None:
+    actions = set(load_model_class("kraft").cls().actions())
+    assert actions == {*kraft.calls, *kraft.unreached}
+    assert not set(kraft.calls) & set(kraft.unreached)
+
+
+def test_the_mapping_names_settings_and_values_that_there_are() -> None:
+    declared = load_model_class("kraft").cls.declared_settings()
+    for name, values in kraft.of_kafka.items():
+        assert all(value in (declared[name].choices or (True, False)) for value in values), name
+    load_model_class("kraft").cls(**kraft.walks)
+    assert set(kraft.weights) <= set(kraft.calls)
+
+
+def test_the_defaults_of_kraft_are_what_kafka_does() -> None:
+    model = load_model_class("kraft").cls()
+    assert not {n: model.settings[n] for n, own in kraft.of_kafka.items() if model.settings[n] not in own}
+
+
+def test_a_model_without_a_mapping_is_refused() -> None:
+    with pytest.raises(UnknownName, match="model v3 has no mapping to Kafka's classes"):
+        mapping_of("v3")
+    with pytest.raises(UnknownName, match="has no recorded path: what is asked there holds"):
+        with_traces("kraft", ("kraft-kept-expansion-loses-nothing",))
+    with pytest.raises(UnknownName, match="is of model v3, not of kraft"):
+        with_traces("kraft", (next(s.name for s in with_traces("v3", ())),))
+
+
+def test_a_version_without_sources_is_refused() -> None:
+    for version in ("1.0.0", "4.2", "4.2.0; rm", "latest"):
+        with pytest.raises(Failure, match="the harness has no sources for Kafka") as caught:
+            build.profile_of(version)
+        assert caught.value.code == Exit.UNKNOWN
+
+
+@pytest.mark.parametrize("tool", ["java", "mvn"])
+def test_a_tool_that_is_missing_is_named_with_the_remedy(
+    tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
+    monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/usr/bin/{name}")
+    with pytest.raises(Failure, match=f"{tool} cannot be run here; install a JDK of version 17 or later and Maven"):
+        build.classpath(build.NEWEST)
+
+
+def test_a_build_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failing = tmp_path / "mvn"
+    failing.write_text("#!/bin/sh\necho '[ERROR] Unknown host repo'\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "_tool", lambda name, own=None: str(failing))
+    with pytest.raises(Failure, match="could not build the harness: Unknown host repo; it needs Maven Central"):
+        build.classpath(build.NEWEST)
+    assert not list((tmp_path / "cache").rglob("*.jar"))
+
+
+def test_what_another_may_write_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
+    folder = build._folder(build.NEWEST)
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "harness.jar").write_bytes(b"")
+    (folder / "classpath.txt").write_text(str(folder / "harness.jar"))
+    assert build._is_whole(folder)
+    folder.chmod(0o777)
+    assert not build._is_whole(folder)
+
+
+def test_the_command_refuses_in_one_line() -> None:
+    for arguments, words in (
+        (["conform", "v3"], "has no mapping"),
+        (["conform", "kraft", "--kafka", "0.9"], "has no sources for Kafka '0.9'"),
+        (["conform", "kraft", "--scenario", "kraft-never"], "there is no scenario"),
+        (["conform", "kraft", "-s", "nothing=1"], "no setting"),
+    ):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == Exit.UNKNOWN, result.output
+        assert words in result.output
+        assert len(result.output.strip().splitlines()) == 1

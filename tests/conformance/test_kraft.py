@@ -1,0 +1,207 @@
+"""kraft and Kafka's own classes do the same; a change of either, or of how they are compared, is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.conformance import kraft
+from isrcheck.checker.conformance.build import NEWEST, classpath
+from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, recorded, with_traces
+from isrcheck.checker.conformance.driving import Driven, Driver
+from isrcheck.checker.conformance.process import Harness, running
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.results import Step
+from tests.conformance.mended import Mended
+
+pytestmark = [
+    pytest.mark.exhaustive,  # The first build of the harness takes a minute, and needs Maven Central.
+    pytest.mark.needs("java"),
+    pytest.mark.needs("mvn"),
+    pytest.mark.xdist_group("kafka"),
+]
+
+SMALL = {
+    "replicas": 2,
+    "min_isr": 1,
+    "lost_responses": 0,
+    "crashes": 0,
+    "lossy_crashes": 0,
+    "shutdowns": 0,
+    "note_fetch": "at-once",
+    "late_notes": 1,
+}
+"""Two brokers that stay up: so random walks soon come to where a rule makes a difference."""
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[Harness]:
+    with running(built(NEWEST)) as found:
+        yield found
+
+
+def built(version: str) -> str:
+    """The harness of a version of Kafka; the test is skipped where Maven Central is out of reach."""
+    try:
+        return classpath(version)
+    except Failure as failure:
+        if "Maven Central" not in failure.message:
+            raise
+        pytest.skip(failure.message)
+
+
+def driver(harness: Harness, mapping: Any = kraft, **settings: Any) -> Driver:
+    model = Mended(**{**kraft.walks, **SMALL, **settings})
+    return Driver(harness, Interpreter(model, {}), mapping)
+
+
+def first_difference(found: Driver, most: int = 60, depth: int = 40) -> Driven | None:
+    driven = (found.drive(found.walk(1, number, depth)) for number in range(1, most + 1))
+    return next((each for each in driven if each.difference is not None), None)
+
+
+def report_on(harness: Harness, *names: str) -> Report:
+    report = Report("kraft", NEWEST, {}, 1)
+    loaded = replace(load_model_class("kraft"), cls=Mended)
+    run = Conforming(harness, loaded, mapping_of("kraft"), report, True, lambda line: None)
+    run.scenarios(with_traces("kraft", names))
+    return report
+
+
+def test_every_recorded_path_conforms_but_where_its_settings_are_not_kafkas(harness: Harness) -> None:
+    report = report_on(harness)
+    assert not report.of("differs")
+    assert len(report.outcomes) == 44
+    assert len(report.of("conforms")) >= 26
+    settings = {name for x in report.of("differs-as-its-settings-do") for name in x.of_others}
+    assert settings >= {
+        "diverging_fetch", "expand_guard", "epoch_begins", "fetch_fencing", "high_watermark_min_isr", "pending_isr",
+        "caught_up_outside", "refused_request",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["kraft-forgotten-expansion-loses-a-record", "kraft-leader-misses-two-elections"],
+)
+def test_what_is_wrong_in_kafka_is_wrong_in_its_own_classes(harness: Harness, scenario: str) -> None:
+    (outcome,) = report_on(harness, scenario).outcomes
+    assert outcome.verdict == "conforms"
+    assert outcome.driven.taken == outcome.length
+
+
+def test_random_walks_conform(harness: Harness) -> None:
+    for replicas in (2, 3):
+        driven = first_difference(driver(harness, **{**kraft.walks, "replicas": replicas}), most=15)
+        assert driven is None, driven
+
+
+@pytest.mark.parametrize(("setting", "value", "part"), [("follower_state", "forgotten", "known_end")])
+def test_a_model_with_another_rule_is_told_from_kafka(harness: Harness, setting: str, value: Any, part: str) -> None:
+    driven = first_difference(driver(harness, **{setting: value}))
+    assert driven is not None and driven.difference is not None
+    assert part in driven.difference.kind
+
+
+def test_the_change_of_make_leader_that_kafka_lacks_is_told_from_kafka(harness: Harness) -> None:
+    (scenario,) = with_traces("kraft", ("kraft-forgotten-expansion-loses-a-record",))
+    model, path = recorded(load_model_class("kraft"), scenario)
+    changed = Driver(harness, Interpreter(Mended(**{**model.settings, "equal_version": "keeps-pending"}), {}), kraft)
+    driven = changed.drive(iter(changed.walked(path)))
+    assert driven.difference is not None
+    assert ("replica[0][0].pending", [0, 1, 2], []) in driven.difference.parts
+
+
+FETCH = {"p": 0, "follower": 1, "leader": 0}
+LATE_ANSWER = (
+    ("append-records-to-leader", {"p": 0, "b": 0}),
+    ("fetch-records", FETCH),
+    ("process-fetch-request", FETCH),
+    ("append-records-to-leader", {"p": 0, "b": 0}),
+    ("elect-preferred-leader", {"p": 0, "leader": 1}),
+    ("elect-preferred-leader", {"p": 0, "leader": 0}),
+    ("fetch-records", FETCH),
+    ("apply-local-followers", {"b": 1, "to": 2}),
+    ("process-fetch-request", FETCH),
+)
+"""Broker 1 asks broker 0 in epoch 0, and follows it in epoch 2 as the answer comes (KAFKA-18991).
+
+It has a record already: with an empty log it would be about to truncate, and heed no answer in any version.
+"""
+
+
+def late_answer(harness: Harness, answers: str) -> Driven:
+    """The path, as far as the model at this setting takes it: where answers are checked there is no last step."""
+    found = driver(harness, fetch_answer=answers)
+    labels = {(label.action, str(label.to_json())): label for label in found.interpreter.labels}
+    first = next(found.walk(1, 1, 1))
+    path = [first, *(Step(labels[action, str(given)], None, first.state) for action, given in LATE_ANSWER)]
+    return found.drive(iter(found.walked(path)))
+
+
+@pytest.mark.parametrize(("version", "own"), [("4.0.0", "unchecked"), ("4.0.1", "checked"), (NEWEST, "checked")])
+def test_versions_before_and_after_kafka_18991_are_told_apart(version: str, own: str) -> None:
+    other = "checked" if own == "unchecked" else "unchecked"
+    with running(built(version)) as process:
+        conforms, differs = late_answer(process, own), late_answer(process, other)
+    assert conforms.difference is None
+    assert conforms.taken == (8 if own == "checked" else 9)
+    assert differs.difference is not None
+    assert "log[0][1]" in {part for part, _, _ in differs.difference.parts}
+
+
+def test_a_guard_that_is_broken_is_noticed(harness: Harness) -> None:
+    class Broken(Mended):
+        def is_in_sync(self, x: Any, end: Any) -> Any:
+            return True
+
+    found = driver(harness)
+    broken = Driver(harness, Interpreter(Broken(**found.model.settings), {}), kraft)
+    driven = first_difference(broken)
+    assert driven is not None and driven.difference is not None
+
+
+def mapping(**parts: Any) -> Any:
+    """The mapping with parts of it replaced."""
+    names = ("of_kafka", "walks", "weights", "unreached", "calls", "reset", "expected", "found")
+    return SimpleNamespace(**{name: getattr(kraft, name) for name in names} | parts)
+
+
+def test_a_mapping_with_another_call_is_noticed(harness: Harness) -> None:
+    wrong = {**kraft.calls, "shrink-isr": lambda x: []}
+    driven = first_difference(driver(harness, mapping(calls=wrong)))
+    assert driven is not None and driven.difference is not None
+    label = driven.steps[-1].label
+    assert label is not None and label.action == "shrink-isr"
+
+
+def test_a_mapping_that_reads_another_variable_is_noticed(harness: Harness) -> None:
+    def found(model: Any, s: Mapping[str, Any], answer: Mapping[str, Any]) -> Any:
+        values = kraft.found(model, s, answer)
+        return {n: 0 if n.endswith(".high_watermark") else x for n, x in values.items()}
+
+    driven = first_difference(driver(harness, mapping(found=found)))
+    assert driven is not None and driven.difference is not None
+    assert driven.difference.kind == "replica.high_watermark"
+
+
+def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:
+    found = driver(harness, min_isr=2, high_watermark_min_isr=False)
+    driven = first_difference(found)
+    assert driven is not None and driven.difference is not None
+    shorter = found.shortened(driven)
+    assert shorter.difference is not None
+    assert shorter.difference.kind == driven.difference.kind
+    assert shorter.taken < min(driven.taken, 12)
+
+
+def test_the_same_seed_takes_the_same_steps(harness: Harness) -> None:
+    found = driver(harness)
+    assert list(found.walk(3, 7, 30)) == list(found.walk(3, 7, 30))
+    assert list(found.walk(3, 7, 30)) != list(found.walk(4, 7, 30))
