@@ -185,6 +185,8 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "alter-partition-reassignments": _commit,
     "cancel-partition-reassignment": _commit,
     "elect-preferred-leader": _commit,
+    "elect-leader": _commit,
+    "elect-leader-for-leaderless-partition": _commit,
     "fence-broker": _commit,
     "fence-stopped-broker": _commit,
     "unfence-broker": _commit,
