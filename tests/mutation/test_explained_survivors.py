@@ -15,11 +15,15 @@ from isrcheck.checker.mutation.edits import Edit, candidates
 from isrcheck.checker.mutation.mutants import mutated
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.invariants.durability import no_committed_loss
+from isrcheck.model.designs.alter_isr import AlterIsr
+from isrcheck.model.designs.alteration_handling import AlterationHandling
+from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.fetching import Fetching
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.pending_isr import PendingIsr
 from isrcheck.model.designs.v1 import ZookeeperListeners
 from isrcheck.model.designs.v2 import LeaderCoordination
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
@@ -72,6 +76,16 @@ class V2AnswersLate(LeaderCoordination):
     ignore_fetched = Fetching.ignore_fetched
 
 
+class AlterIsrAnswersLate(AlterIsr):
+    """AlterIsr where the answer to a fetch may be late."""
+
+    fetch_reply = "checked"
+    answer_that_logs_diverge = Fetching.answer_that_logs_diverge
+    handle_fetched = Fetching.handle_fetched
+    ignore_fetched = Fetching.ignore_fetched
+
+
+ALTER_SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 2, "max_version": 4, "crashes": 1}
 V2_SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "crashes": 1,
             "truncation": "kip-101", "checkpoint": "at-stop"}  # fmt: skip
 FIXED = {"replicas": 3, "log_size": 1, "max_records": 1, "election": "multi", "isr_write": "conditional",
@@ -93,18 +107,24 @@ HIDDEN: dict[str, tuple[type[Model], dict[str, Any], str, FunctionType, str, int
         V2AnswersLate, V2_SMALL, "start-leading", NewLeaders.start_leading,
         "known >= end - 1, not known >= end", 10,
     ),
+    "one-before-the-start-in-alter-isr": (
+        AlterIsrAnswersLate, ALTER_SMALL, "expand-isr", PartitionState.may_expand,
+        "end >= replica.epoch_start - 1, not end >= replica.epoch_start", 17,
+    ),
     "what-followers-had-before": (
         TruncatesByEpochs, TWO_ELECTIONS, "take-the-lead", DataPlane.forget_followers,
         "without s.known_end[p][b] = [UNKNOWN for _ in self.brokers]", 13,
     ),
 }  # fmt: skip
-"""Mutants that survive in v1 or v2, and in how many states a member of the ISR lacks a committed record here."""
+"""Mutants that survive in a design, and in how many states a member of the ISR lacks a committed record here."""
 REASSIGNED = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "reassignments": 1}
 BOUNCED = {**REASSIGNED, "assigned_at_start": 1, "crashes": 1, "expand_guard": "high-watermark"}
 OWNED = {"isr_write": "conditional", "new_epoch": "owner"}
 FOLLOWS_ANEW = line(LeaderNodes.start_replica, "without self.follows_anew(s, p, b, 'on-start-replica', 'always')")
-NOTICED: dict[str, tuple[dict[str, Any], str, Edit, str, int]] = {
+MOVED = {**REASSIGNED, "max_leader_epoch": 3, "max_version": 4, "assigned_at_start": 2, "reassignments": 2}
+NOTICED: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str, int]] = {
     "nobody-has-told-of-the-leader-node": (
+        LeaderCoordination,
         {**REASSIGNED, **OWNED, "max_version": 3, "assigned_at_start": 2, "expiries": 1, "close_check": "epoch",
          "truncation": "kip-101"},
         "create-leader-node",
@@ -112,12 +132,14 @@ NOTICED: dict[str, tuple[dict[str, Any], str, Edit, str, int]] = {
         "no-committed-loss", 13,
     ),
     "a-fetch-past-the-end": (
+        LeaderCoordination,
         {**OWNED, "replicas": 2, "log_size": 2, "max_records": 3, "max_leader_epoch": 2, "expiries": 2, "min_isr": 2,
          "skip_same_leader": "always"},
         "fetch", line(Fetching.fetch, "without end <= leaders.length"),
         "own-isr-has-what-the-leader-committed", 16,
     ),
     "the-high-watermark-of-what-is-truncated": (
+        LeaderCoordination,
         {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 2, "expiries": 1, "truncation": "kip-101",
          "new_leader_high_watermark": "own"},
         "truncate",
@@ -127,8 +149,37 @@ NOTICED: dict[str, tuple[dict[str, Any], str, Edit, str, int]] = {
         ),
         "high-watermark-covers-what-is-committed", 11,
     ),
+    "a-new-leader-in-the-epoch-before": (
+        AlterIsr,
+        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 2, "max_version": 5, "crashes": 1},
+        "on-broker-change",
+        line(
+            AlterationHandling.begins_an_epoch,
+            "without other = ~known.leader.is_none if leader is none else known.leader != leader",
+        ),
+        "every-live-replica-follows", 12,
+    ),
+    "what-followers-had-before-in-alter-isr": (
+        AlterIsr, MOVED, "become-leader-by-command",
+        line(DataPlane.forget_followers, "without s.known_end[p][b] = [UNKNOWN for _ in self.brokers]"),
+        NOTICES, 15,
+    ),
+    "a-fetch-of-an-earlier-epoch": (
+        AlterIsr, MOVED, "fetch",
+        line(
+            Fetching.answers,
+            "s.replica[p][leader].epoch >= s.replica[p][follower].epoch, "
+            "not s.replica[p][leader].epoch == s.replica[p][follower].epoch",
+        ),
+        NOTICES, 15,
+    ),
+    "a-fetch-of-another-epoch": (
+        AlterIsr, MOVED, "fetch",
+        line(Fetching.answers, "without same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch"),
+        NOTICES, 15,
+    ),
 }  # fmt: skip
-"""Mutants that no scenario of v2 notices: settings at which an invariant does, and in how many states."""
+"""Mutants that no scenario notices that was asked: settings at which an invariant does, and in how many states."""
 
 
 @pytest.mark.parametrize("name", HIDDEN)
@@ -137,8 +188,9 @@ def test_where_nothing_hides_it_the_mutant_is_noticed(name: str) -> None:
     assert lengths(mutated(cls, action, line(function, words)), settings, [NOTICES]) == {NOTICES: length}
 
 
-def test_where_answers_are_late_v2_holds() -> None:
-    assert lengths(V2AnswersLate, V2_SMALL, [NOTICES]) == {}
+@pytest.mark.parametrize(("cls", "settings"), [(V2AnswersLate, V2_SMALL), (AlterIsrAnswersLate, ALTER_SMALL)])
+def test_where_answers_are_late_v2_and_alter_isr_hold(cls: type[Model], settings: dict[str, Any]) -> None:
+    assert lengths(cls, settings, [NOTICES]) == {}
 
 
 @pytest.mark.parametrize(("cls", "settings"), [(AnswersLate, ONE_ELECTION), (TruncatesByEpochs, TWO_ELECTIONS)])
@@ -148,10 +200,10 @@ def test_where_followers_truncate_by_epochs_v1_holds(cls: type[Model], settings:
 
 
 @pytest.mark.parametrize("name", NOTICED)
-def test_at_other_settings_of_v2_the_mutant_is_noticed(name: str) -> None:
-    settings, action, edit, invariant, length = NOTICED[name]
-    assert lengths(LeaderCoordination, settings, [invariant]) == {}
-    assert lengths(mutated(LeaderCoordination, action, edit), settings, [invariant]) == {invariant: length}
+def test_at_other_settings_the_mutant_is_noticed(name: str) -> None:
+    cls, settings, action, edit, invariant, length = NOTICED[name]
+    assert lengths(cls, settings, [invariant]) == {}
+    assert lengths(mutated(cls, action, edit), settings, [invariant]) == {invariant: length}
 
 
 class CrashesWithoutRecords(LeaderCoordination):
@@ -310,6 +362,38 @@ def test_what_a_broker_does_without_the_line_comes_to_what_it_does_with_it(name:
     for state, other, step in differing(model, mutant, action):
         broker = dict(model.labels[step].parameters)[who]
         assert by_itself(model, state, broker) & by_itself(model, other, broker)
+        found += 1
+    assert found
+
+
+ONE_LEADER_CHANGE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 2,
+                     "expiries": 1}  # fmt: skip
+STAYS = line(Commands.taken, "without s.channel[c][b].remove_first()")
+SETTLED_NEXT = {
+    "a-response-stays": (
+        "adopt-isr-by-response", "ignore-response",
+        line(PendingIsr.adopt_isr_by_response, "without s.alteration[p][b][request] = self.no_alteration()"),
+    ),
+    "a-command-to-follow-stays": ("become-follower-by-command", "ignore-command", STAYS),
+    "a-command-to-lead-stays": ("become-leader-by-command", "ignore-command", STAYS),
+    "a-request-stays-as-it-is-granted": (
+        "grant-alter-isr", "confirm-alter-isr",
+        line(AlterationHandling.grant_alter_isr, "without one.stage = 'success'"),
+    ),
+}  # fmt: skip
+"""Mutants of alter-isr: an action, another that does what the line does, and the line."""
+
+
+@pytest.mark.parametrize("name", SETTLED_NEXT)
+def test_what_the_line_of_alter_isr_does_another_action_does_next(name: str) -> None:
+    """The response is ignored, the command is, or the controller says once more that the ISR is altered."""
+    action, after, edit = SETTLED_NEXT[name]
+    model = Interpreter(AlterIsr(**ONE_LEADER_CHANGE), {})
+    mutant = Interpreter(mutated(AlterIsr, action, edit)(**ONE_LEADER_CHANGE), {})
+    settles = [i for i, label in enumerate(model.labels) if label.action == after]
+    found = 0
+    for state, other, step in differing(model, mutant, action):
+        assert model.step(state, step) in {model.step(other, i) for i in settles}
         found += 1
     assert found
 
