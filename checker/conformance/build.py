@@ -7,6 +7,7 @@ that nothing is kept.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
@@ -70,6 +71,7 @@ def _folder(version: str) -> Path:
     named = os.environ.get(VARIABLE)
     if named == "":
         root = Path(tempfile.mkdtemp(prefix="isrcheck-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
     elif named is not None:
         root = Path(named) / "conformance"
     else:

@@ -161,9 +161,10 @@ class Driver:
         found = [steps[0]]
         for step in steps[1:]:
             assert step.label is not None
-            after = self.interpreter.step(found[-1].state, numbers[step.label])
+            number = numbers[step.label]
+            after = self.interpreter.step(found[-1].state, number)
             if after is not None and self.interpreter.counted(after):
-                found.append(Step(step.label, step.actor, after))
+                found.append(Step(step.label, self.interpreter.actors[number], after))
         return found
 
 

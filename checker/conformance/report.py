@@ -29,15 +29,15 @@ def headline(report: Report) -> str:
 
 def _paths(report: Report) -> Iterator[str]:
     words = {
-        "conforms": "conform to their end",
-        "not-driven-to-its-end": "conform as far as the harness gets",
-        "differs-as-its-settings-do": "differ, as settings of theirs do that are not Kafka's",
-        "differs": "differ",
+        "conforms": "Conforming to the end",
+        "not-driven-to-its-end": "Conforming as far as the harness gets",
+        "differs-as-its-settings-do": "Differing, as settings do that are not Kafka's",
+        "differs": "Differing",
     }
     for verdict, text in words.items():
         found = report.of(verdict)
         if found:
-            yield f"{plural(len(found), 'path')}: {text}"
+            yield f"{text}: {plural(len(found), 'path')}"
             named = [x for x in found if verdict != "conforms" and (x.length is not None or verdict == "differs")]
             yield from columns([_row(x) for x in named], "  ")
     kinds = Counter(_kind(x) for x in report.of("differs"))

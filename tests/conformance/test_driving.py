@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +15,9 @@ from click.testing import CliRunner
 from isrcheck.checker.cli import main
 from isrcheck.checker.conformance import build, kraft
 from isrcheck.checker.conformance.commands import Command
-from isrcheck.checker.conformance.conforming import mapping_of, with_traces
+from isrcheck.checker.conformance.conforming import Outcome, Report, mapping_of, with_traces
 from isrcheck.checker.conformance.driving import MISSING, Driver, differences
+from isrcheck.checker.conformance.report import report_text
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.library import load_model_class
@@ -103,6 +107,30 @@ def test_a_difference_ends_a_path_and_is_made_shorter() -> None:
     shorter = driver.shortened(driven)
     assert shorter.taken == 3 < driven.taken
     assert [step.label.action for step in shorter.steps[1:] if step.label] == ["count"] * 3
+
+
+def test_a_difference_is_reported_with_its_path_in_words() -> None:
+    driver, _ = counting(limit=2)
+    report = Report("counter", "0.0.0", {}, 1, unreached={"leap": "nobody leaps"}, known=("count", "leap", "rest"))
+    driven = driver.drive(driver.walk(1, 1, 18))
+    nameless = [replace(step, actor=None) for step in driven.steps]
+    report.add(Outcome("walk 1 of seed 1", driver.model, driven, {}, None))
+    report.shown = Outcome("walk 1 of seed 1", driver.model, driver.drive(iter(driver.walked(nameless))), {}, None)
+    text = "\n".join(report_text(report))
+    assert text.startswith("counter and Kafka 0.0.0: DOES NOT CONFORM: 1 path of 1 path")
+    assert re.search(r"n +3 +2$", text, re.MULTILINE)
+    assert "nobody leaps" in text
+    assert report.exit_code == Exit.NONCONFORMING == 13
+    json.dumps(report.to_json())
+    assert report.to_json()["paths"][0]["difference"]["parts"] == [{"part": "n", "model": 3, "kafka": 2}]
+
+
+def test_a_difference_that_settings_ask_for_is_no_failure() -> None:
+    driver, _ = counting(limit=2)
+    report = Report("counter", "0.0.0", {}, 1)
+    report.add(Outcome("scenario x", driver.model, driver.drive(driver.walk(1, 1, 18)), {"leaps": True}, 18))
+    assert (report.exit_code, report.outcomes[0].verdict) == (Exit.HOLDS, "differs-as-its-settings-do")
+    assert "leaps = true" in "\n".join(report_text(report))
 
 
 def test_a_refusal_is_a_difference() -> None:

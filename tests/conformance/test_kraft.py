@@ -24,7 +24,6 @@ pytestmark = [
     pytest.mark.exhaustive,  # The first build of the harness takes a minute, and needs Maven Central.
     pytest.mark.needs("java"),
     pytest.mark.needs("mvn"),
-    pytest.mark.xdist_group("kafka"),
 ]
 
 SMALL = {
