@@ -46,7 +46,7 @@ def command(
     The paths are those recorded for the model's scenarios, then random walks at -s settings. Java 17 and Maven are
     needed; what is built is kept. A path is not driven beyond an action that the harness does not reach.
 
-    Exit codes: 0 every path conforms as far as it was driven; 13 one does not; 150 an unknown name or version; 153
+    Exit codes: 0 every path conforms as far as it was driven; 14 one does not; 150 an unknown name or version; 153
     Java or Maven is missing, or has failed.
     """
     require_writable(json_path)

@@ -120,7 +120,7 @@ def test_a_difference_is_reported_with_its_path_in_words() -> None:
     assert text.startswith("counter and Kafka 0.0.0: DOES NOT CONFORM: 1 path of 1 path")
     assert re.search(r"n +3 +2$", text, re.MULTILINE)
     assert "nobody leaps" in text
-    assert report.exit_code == Exit.NONCONFORMING == 13
+    assert report.exit_code == Exit.NONCONFORMING == 14
     json.dumps(report.to_json())
     assert report.to_json()["paths"][0]["difference"]["parts"] == [{"part": "n", "model": 3, "kafka": 2}]
 

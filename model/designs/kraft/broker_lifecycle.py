@@ -139,9 +139,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: Any, p: int, b: Any) -> None:
-        """What is volatile of a partition is gone: roles, what a leader knows, what it asked for, fetches under way."""
+        """What is volatile of a partition is gone: roles, what a leader knows, fetches under way."""
         self.forget_partition(s, p, b)
-        self.forget_alteration(s, p, b)
         self.drop_answers(s, p, b)
 
     @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
@@ -182,6 +181,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             if kept is not None:
                 length = minimum(length, kept)
             self.truncate_log(s, p, b, length)
+            self.forget_alteration(s, p, b)
             if self.checkpoint == "any" and on_disk is not None:
                 s.require(replica.high_watermark >= on_disk)
                 replica.high_watermark = minimum(length, on_disk)

@@ -111,7 +111,6 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         self.drop_answers(s, 0, b)
         self.fail_delayed(s, b)
         self.forget_partition(s, 0, b)
-        self.forget_alteration(s, 0, b)
         s.log[0][b] = s.log[0][b].truncated(0)
         s.epoch_cache[0][b] = s.epoch_cache[0][b].truncated(0)
         s.replica[0][b].high_watermark = 0
