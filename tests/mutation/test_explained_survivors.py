@@ -11,6 +11,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.edits import Edit, candidates
 from isrcheck.checker.mutation.mutants import mutated
 from isrcheck.checker.scenarios.scenario import read
@@ -396,6 +397,62 @@ def test_what_the_line_of_alter_isr_does_another_action_does_next(name: str) -> 
         assert model.step(state, step) in {model.step(other, i) for i in settles}
         found += 1
     assert found
+
+
+THREE_ELECTIONS = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 3, "max_version": 4,
+                   "expiries": 2, "preferred_election": True}  # fmt: skip
+LATER_EPOCH = """\
+session-expires(b=0)
+on-broker-change(c=0, p=0, leader=1)
+become-follower-by-command(c=0, b=2, p=0)
+become-leader-by-command(c=0, b=1, p=0)
+register-again(b=0)
+on-broker-change(c=0, p=0, leader=1)
+become-follower-by-command(c=0, b=0, p=0)
+fetch(p=0, follower=0, leader=1)
+expand-isr(p=0, b=1, follower=0)
+grant-alter-isr(c=0, p=0, b=1, request=0)
+adopt-isr-by-response(p=0, b=1, request=0)
+on-preferred-replica-election(c=0, p=0)
+produce(p=0, b=1)
+session-expires(b=0)
+on-broker-change(c=0, p=0, leader=1)
+become-leader-by-command(c=0, b=0, p=0)
+register-again(b=0)
+fetch(p=0, follower=2, leader=1)
+fetch(p=0, follower=2, leader=1)
+become-follower-by-command(c=0, b=2, p=0)
+truncate(p=0, follower=2, leader=0)
+on-broker-change(c=0, p=0, leader=1)
+become-follower-by-command(c=0, b=0, p=0)
+fetch(p=0, follower=0, leader=1)
+fetch(p=0, follower=0, leader=1)
+commit(p=0, b=1)""".splitlines()
+"""Broker 1 leads in epoch 1, and in epoch 3 without having heard of it; in between broker 2 truncates what it had."""
+
+
+def test_a_leader_of_alter_isr_that_answers_a_later_epoch_commits_what_a_member_of_the_isr_has_lost() -> None:
+    """Found in v3, and walked here: without the line every step is possible, with it not the fetches of epoch 3."""
+    edit = line(
+        Fetching.answers,
+        "s.replica[p][leader].epoch <= s.replica[p][follower].epoch, "
+        "not s.replica[p][leader].epoch == s.replica[p][follower].epoch",
+    )
+    invariants = {NOTICES: load_model_class("alter-isr").invariants[NOTICES]}
+    model = Interpreter(AlterIsr(**THREE_ELECTIONS), {})
+    mutant = Interpreter(mutated(AlterIsr, "fetch", edit)(**THREE_ELECTIONS), invariants)
+    numbers = {str(label): i for i, label in enumerate(mutant.labels)}
+    (state,) = initial_states(mutant.model)
+    impossible = []
+    for step in LATER_EPOCH:
+        assert not mutant.violated(state)
+        if model.step(state, numbers[step]) is None:
+            impossible.append(step)
+        after = mutant.step(state, numbers[step])
+        assert after is not None
+        state = after
+    assert mutant.violated(state) == {NOTICES}
+    assert impossible == ["fetch(p=0, follower=0, leader=1)"] * 2
 
 
 @pytest.mark.exhaustive
