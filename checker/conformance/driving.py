@@ -13,6 +13,7 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step, Trace
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import SeenState
 
 SHORTENINGS: Final = 400
@@ -68,6 +69,7 @@ class Driver:
     def __init__(self, harness: Harness, interpreter: Interpreter, mapping: Conformance) -> None:
         self.harness, self.interpreter, self.mapping = harness, interpreter, mapping
         self.model: Any = interpreter.model
+        self.numbers = {label: i for i, label in enumerate(interpreter.labels)}
 
     def trace(self, steps: Sequence[Step]) -> Trace:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
@@ -138,34 +140,57 @@ class Driver:
         return None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A path that differs in the same way, with steps left out that are beside the point; the end stays last."""
-        assert driven.difference is not None
-        best, tries, size = driven, 0, max(1, (driven.taken - 1) // 2)
-        while size and tries < SHORTENINGS:
-            position = 1
-            while position < len(best.steps) - 1 and tries < SHORTENINGS:
-                kept = [*best.steps[:position], *best.steps[min(position + size, len(best.steps) - 1) :]]
-                tries += 1
-                shorter = self.drive(iter(self.walked(kept)))
-                same = shorter.difference is not None and shorter.difference.kind == driven.difference.kind
-                if same and shorter.taken < best.taken:
-                    best = shorter
-                else:
-                    position += size
-            size //= 2
+        """A path that differs in the same way, with steps left out that are beside the point; the end stays last.
+
+        First larger parts are left out, then single steps, then two at once. What is not enabled then may be another
+        instance of the same: a place in the metadata log is another one where an earlier batch is gone.
+        """
+        best, tries, kind = driven, 0, _kind(driven)
+        parts = self._parts(best)
+        while tries < SHORTENINGS and (gone := next(parts, None)) is not None:
+            tries += 1
+            kept = [step for i, step in enumerate(best.steps) if i not in gone]
+            shorter = self.drive(iter(self.walked(kept, loosely=True)))
+            if _kind(shorter) == kind and shorter.taken < best.taken:
+                best = shorter
+                parts = self._parts(best, len(gone))
         return best
 
-    def walked(self, steps: Sequence[Step]) -> list[Step]:
-        """The same action instances from the same start; those that are not enabled any more are left out."""
-        numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
+    def _parts(self, driven: Driven, largest: int | None = None) -> Iterator[set[int]]:
+        """Steps to leave out together: parts of at most `largest` steps, then pairs; never the first or the last."""
+        last = driven.taken
+        size = min(largest or last, max(1, (last - 1) // 2))
+        while size:
+            yield from (set(range(start, min(start + size, last))) for start in range(1, last, size))
+            size //= 2
+        yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
+
+    def walked(self, steps: Sequence[Step], loosely: bool = False) -> list[Step]:
+        """The same action instances from the same start; those that are not enabled any more are left out.
+
+        Loosely another instance of the same action and actor takes the place of such a one, if there is any.
+        """
         found = [steps[0]]
         for step in steps[1:]:
             assert step.label is not None
-            number = numbers[step.label]
-            after = self.interpreter.step(found[-1].state, number)
-            if after is not None and self.interpreter.counted(after):
-                found.append(Step(step.label, self.interpreter.actors[number], after))
+            for number in self._instances(step.label, loosely):
+                after = self.interpreter.step(found[-1].state, number)
+                if after is not None and self.interpreter.counted(after):
+                    found.append(Step(self.interpreter.labels[number], self.interpreter.actors[number], after))
+                    break
         return found
+
+    def _instances(self, label: Label, loosely: bool) -> list[int]:
+        number = self.numbers[label]
+        if not loosely:
+            return [number]
+        actors, labels = self.interpreter.actors, self.interpreter.labels
+        others = [i for i, x in enumerate(labels) if x.action == label.action and actors[i] == actors[number]]
+        return [number, *(i for i in others if i != number)]
+
+
+def _kind(driven: Driven) -> str | None:
+    return None if driven.difference is None else driven.difference.kind
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
