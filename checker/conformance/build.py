@@ -29,6 +29,7 @@ PROFILES: Final = {"4.0": "kafka-4.0", "4.2": "kafka-4.2"}
 NEWEST: Final = "4.2.0"
 BUILD_SECONDS: Final = 540
 INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
+CENTRAL: Final = "it needs Maven Central, or a mirror of it in ~/.m2/settings.xml"
 
 Told = Callable[[str], None]
 
@@ -111,7 +112,8 @@ def _build(version: str, profile: str, folder: Path) -> None:
                 command, cwd=project, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL
             )
         except subprocess.TimeoutExpired:
-            raise Failure(f"Maven did not build the harness within {BUILD_SECONDS} seconds", Exit.OUTPUT) from None
+            reason = f"Maven did not build the harness within {BUILD_SECONDS} seconds; {CENTRAL}"
+            raise Failure(reason, Exit.OUTPUT) from None
         if done.returncode:
             raise Failure(f"Maven could not build the harness: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
         ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
@@ -131,5 +133,5 @@ def _reason(output: str) -> str:
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
     first = next((line for line in lines if line), "it says nothing")
     offline = any(word in output for word in ("Could not transfer", "Unknown host", "could not be resolved"))
-    hint = "; it needs Maven Central, or a mirror of it in ~/.m2/settings.xml" if offline else ""
+    hint = f"; {CENTRAL}" if offline else ""
     return f"{first[:300]}{hint}"
