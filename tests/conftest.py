@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 
 import pytest
 
@@ -38,6 +40,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests keep compiled code for each other, and apart from that of the user who runs them."""
+    """Tests keep compiled code for each other, and apart from that of the user who runs them.
+
+    They hear Ctrl-C also where a shell has started them in the background: some ask what it does to a process.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "cache"):  # a worker of pytest-xdist has what its controller has set
         os.environ.setdefault("ISRCHECK_CACHE", str(config.cache.mkdir("compiled")))
