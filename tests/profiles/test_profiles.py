@@ -52,7 +52,7 @@ def test_a_design_has_the_four_profiles(design: str) -> None:
 
 
 IDLE = {"kraft": ["elect-leader-for-leaderless-partition"]}
-"""Actions that need a reassignment, a directory that is assigned, or unclean elections: without, others elect at once."""
+"""Needs a reassignment, a directory that is assigned, or unclean elections: without, others elect at once."""
 
 
 @pytest.mark.parametrize("design", PLAIN)
