@@ -244,6 +244,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         Such a partition gets any replica that may lead, or the last known leader; and if elections may be unclean, any
         that is active (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
+        if not (self.unclean or self.reassigns or self.directory_failures or self.directory_assignments):
+            return  # whoever becomes active is elected in the same step
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
 
