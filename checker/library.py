@@ -100,6 +100,7 @@ def load_model_class(spec: str) -> LoadedModel:
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
     """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
     beside = _marked(module) if module is not None else {}
+    _require_makeable(cls)
     own = cls.predicates("invariant")
     variables, settings = set(cls().domains), {None, *cls.declared_settings()}
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
@@ -109,6 +110,21 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
         if set(needed(f)) <= variables and needed_setting(f) in settings and needed_family(f) in families
     }
     return dict(sorted({**shared, **beside, **own}.items()))
+
+
+def _require_makeable(cls: type[Model]) -> None:
+    """Raises `ModelError` for a class that is made in a way of its own, as a dataclass is."""
+    if cls.__init__ is Model.__init__:
+        return
+    try:
+        made: Any = cls()
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # a mistake inside
+        made = None
+    if made is None or "_domains" not in vars(made):
+        remedy = "take it away, or take **settings and call super().__init__(**settings)"
+        raise ModelError(f"{cls.__stands__}: {cls.__name__} has an __init__ of its own (a dataclass has one); {remedy}")
 
 
 @cache
@@ -232,7 +248,7 @@ class blaming:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if self.path is None or not isinstance(error, Exception) or isinstance(error, ModelError):
+        if self.path is None or error is None or isinstance(error, ModelError | KeyboardInterrupt | SystemExit):
             return
         if isinstance(error, SyntaxError):
             raise ModelError(f"{self.path.name}:{error.lineno}: {error.msg}; correct the syntax") from error

@@ -45,7 +45,7 @@ class Commands(click.Group):
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 13 Kafka
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 14 Kafka
     does otherwise, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit,
     153 input or output failed, 255 a bug in isrcheck.
     """

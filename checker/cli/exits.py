@@ -41,7 +41,8 @@ def tell(error: BaseException) -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         message = f"this is a bug in isrcheck: {what}; please report it with the output of {DEBUG}=1"
         failure = Failure(message, Exit.BUG)
-    click.echo(f"isrcheck: {failure.message}", err=True)
+    with suppress(OSError):
+        click.echo(f"isrcheck: {failure.message}", err=True)
     return failure.code
 
 

@@ -9,6 +9,7 @@ import threading
 from typing import NoReturn
 
 INTERRUPTED = 130
+NO_OUTPUT = 153
 _MOMENT = 0.01
 """Seconds: after it the finalizer that swallowed an interruption has ended."""
 
@@ -16,6 +17,8 @@ _MOMENT = 0.01
 def main() -> None:
     """Runs the command of this process's arguments, and ends the process."""
     hear_every_interruption()
+    if sys.stdout is None:  # closed by whoever started this: what is said goes nowhere
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         from isrcheck.checker.cli import main as command
 
@@ -23,6 +26,10 @@ def main() -> None:
     except KeyboardInterrupt:  # while the command itself is imported
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
+    except OSError as error:  # a text of the command itself, such as its help
+        print(f"isrcheck: the text cannot be printed: {error.strerror}", file=sys.stderr)
+        _forget_output()
+        _end(NO_OUTPUT)
     except SystemExit as ended:
         _end(ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1)
 
@@ -42,6 +49,11 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
     again = threading.Timer(_MOMENT, os.kill, [os.getpid(), signal.SIGINT])
     again.daemon = True
     again.start()
+
+
+def _forget_output() -> None:
+    """Sends nowhere what is still buffered: Python would complain of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end(code: int) -> NoReturn:

@@ -50,8 +50,12 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """On which lane an action instance stands."""
-    return Lane(model.lane(actor, dict(label.parameters)))
+    """On which lane an action instance stands; like a sentence, a mistake in it costs no verdict."""
+    try:
+        lane: object = model.lane(actor, dict(label.parameters))
+    except Exception as error:
+        return Lane(f"{actor} [lane fails: {type(error).__name__}: {error}]")
+    return Lane(lane if isinstance(lane, str) and lane else f"{actor} [lane gives {lane!r} and no name]")
 
 
 def _sentence(

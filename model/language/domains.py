@@ -19,6 +19,7 @@ from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
 from isrcheck.model.language.expressions import Kind
 
 Value = Any
+LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
 """How many elements the domain of a set of messages may have: each is one bit of the state."""
 
@@ -432,11 +433,27 @@ broker: Final = Broker()
 
 def number(low: int, high: int) -> Number:
     """Whole numbers from `low` to `high`, both of them included."""
-    return Number(_end(low), _end(high))
+    ends = _end(low), _end(high)
+    if not all(_is_whole(end) or hasattr(type(x), "as_end") for end, x in zip(ends, (low, high), strict=True)):
+        raise mistake(f"number({low!r}, {high!r})", "give two whole numbers")
+    if all(map(_is_whole, ends)) and high - low >= LARGEST_RANGE:
+        raise mistake(f"number({low}, {high}) has more values than fit into 63 bits", "choose nearer ends")
+    return Number(*ends)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _require_domain(domain: Any, what: str) -> None:
+    if not isinstance(domain, Domain):
+        raise mistake(f"{domain!r} {what}", "give a domain, such as number(0, 3)")
 
 
 def enum(*members: str) -> Enum:
     """One of some names, in the order in which they are given; compared with `==` to a string."""
+    if not all(isinstance(member, str) for member in members):
+        raise mistake(f"enum{members}", "give names: texts")
     return Enum(members)
 
 
@@ -461,16 +478,21 @@ def record(**fields_: Domain) -> Record:
     for name in fields_:
         if name.startswith("_"):
             raise mistake(f"a field called {name!r}", "begin its name with a letter")
+        _require_domain(fields_[name], f"as field {name!r} of a record")
     return Record(tuple(fields_), tuple(fields_.values()))
 
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
     """A log: at most `capacity` values, appended at the end and truncated from there."""
+    _require_domain(element, "in a sequence")
+    if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
+        raise mistake(f"a sequence of capacity {capacity!r}", "give a whole number")
     return Sequence_(element, _end(capacity))
 
 
 def messages(element: Domain) -> Messages:
     """A set of values of a domain: what is on its way, in no order, each at most once."""
+    _require_domain(element, "in a set of messages")
     return Messages(element)
 
 
@@ -478,6 +500,7 @@ def per(index: Domain, element: Domain) -> Per:
     """A value for each of an index: `per(broker, number(0, 3))`."""
     if not isinstance(index, Broker | Number | Enum | Flag) or index == replace(broker, optional=True):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
+    _require_domain(element, "per something")
     return Per(index, element)
 
 

@@ -157,6 +157,17 @@ def require_no_answer(method: Callable[..., Any], what: str, value: object) -> N
         raise mistake_in(method, f"{what} gives back {value!r}, which is not heeded", remedy)
 
 
+def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -> None:
+    """Raises `ModelError` for what cannot be called with so many values."""
+    if not callable(method):
+        raise mistake(f"{who} is {method!r}", f"give a function of {what}")
+    try:
+        inspect.signature(method).bind(*range(count))
+    except TypeError:
+        taken = ", ".join(inspect.signature(method).parameters)
+        raise mistake_in(method, f"{who} takes ({taken})", f"take {what}") from None
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown name: the nearest known ones, then all, unless they are very many."""
     names = sorted(known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame
+from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_takes
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARKS = ("__action__", "__predicate__")
@@ -26,13 +26,17 @@ class Action:
     perturbation: bool
 
 
-def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDomain) -> Callable[[Method], Method]:
+def action(
+    bare: Any = None, /, *, actor: str = "", perturbation: bool = False, **parameters: ParameterDomain
+) -> Callable[[Method], Method]:
     """Marks a method `(self, s, ...)` as an action.
 
     `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
     keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
     a client's write, an arbitrary election) may happen or not; everything else is *healing*.
     """
+    if bare is not None or not isinstance(actor, str) or not actor:
+        raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
 
     def mark(method: Method) -> Method:
         _markable(method, "action")
@@ -43,6 +47,7 @@ def action(*, actor: str, perturbation: bool = False, **parameters: ParameterDom
             )
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
+        _require_domains(method, f"action {method.__name__}", parameters)
         method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
         return method
 
@@ -54,6 +59,7 @@ def _predicate(kind: str) -> Callable[[Method], Method]:
         _markable(method, kind)
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
+        require_takes(method, 2, f"{kind} {method.__name__}", "(self, s)")
         method.__predicate__ = kind  # type: ignore[attr-defined]
         return method
 
@@ -109,10 +115,20 @@ def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
     """Marks the method `initial(self, s, ...)`: one initial state for each choice of its parameters."""
 
     def mark(method: Method) -> Method:
+        _require_domains(method, "initial", parameters)
         method.__initial__ = parameters  # type: ignore[attr-defined]
         return method
 
     return mark
+
+
+def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str, ParameterDomain]) -> None:
+    """Raises `ModelError` where a parameter has no domain."""
+    for name, domain in parameters.items():
+        if not isinstance(domain, Domain) and not callable(domain):
+            raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "give a domain, such as number(0, 3)")
+        if not isinstance(domain, Domain):
+            require_takes(domain, 1, f"the domain of parameter {name} of {who}", "(model)")
 
 
 def _markable(method: Any, mark: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
 from isrcheck.model.language.brokers import BrokerId, none
@@ -24,15 +25,19 @@ from isrcheck.model.language.domains import (
 from isrcheck.model.language.errors import (
     ModelError,
     UnknownName,
+    caller,
     is_running,
     line_of,
     mistake,
     mistake_in,
     nearest,
+    require_takes,
 )
 from isrcheck.model.language.marks import MARKS, Action, ParameterDomain, require_plain
 from isrcheck.model.language.profiles import Declared, check_profiles
 from isrcheck.model.language.settings import Setting
+from isrcheck.model.language.sizes import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
+from isrcheck.model.language.sizes import values as values_of
 from isrcheck.model.language.together import Together, refuse_clashes
 
 RESERVED = frozenset({"require", "enabled"})
@@ -58,11 +63,12 @@ class Model:
     profiles: ClassVar[Declared] = {}
     together: ClassVar[Together] = ()
     settings: dict[str, Any]
+    __stands__: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
         cls.abstract = cls.__dict__.get("abstract", False)
-        if isinstance(cls.invariants, str):
-            raise ModelError(f"{cls.__name__}.invariants is a text, not a tuple of names; write ({cls.invariants!r},)")
+        cls.__stands__ = caller()
+        _check_names(cls)
         for name, method in cls.__dict__.items():
             inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
             _check_marks(cls, name, method, inherited)
@@ -82,11 +88,10 @@ class Model:
         refuse_clashes(self)
         self.check_settings()
         self._domains = {name: resolved(d, self.broker_count) for name, d in self._declared_variables().items()}
-        for name in self._domains:
-            if name in RESERVED or name.startswith("_"):
-                raise ModelError(
-                    f"{line_of(type(self).variables)}: variable {name!r}: the name is taken; choose another"
-                )
+        for name, domain in self._domains.items():
+            if leaves(domain) > MOST_LEAVES:
+                what = f"variable {name!r} has {_many(leaves(domain))} parts, and {MOST_LEAVES:,} at most are explored"
+                raise mistake_in(type(self).variables, what, "give it smaller domains")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_domains", ()):
@@ -98,10 +103,16 @@ class Model:
         super().__setattr__(name, value)
 
     def _declared_variables(self) -> dict[str, Domain]:
+        if type(self).variables is Model.variables:
+            raise ModelError(f"{self.__stands__}: model {type(self).__name__} has no variables; define variables(self)")
         method, found = type(self).variables, self.variables()
         if not isinstance(found, dict):
             raise mistake_in(method, f"variables gives back {found!r}", "return a dict of names and domains")
         for name, domain in found.items():
+            if not isinstance(name, str) or not name.isidentifier():
+                raise mistake_in(method, f"variable {name!r} is no name", "give each variable a name")
+            if name in RESERVED or name.startswith("_"):
+                raise ModelError(f"{line_of(method)}: variable {name!r}: the name is taken; choose another")
             if not isinstance(domain, Domain):
                 raise mistake_in(method, f"variable {name!r} is {domain!r}", "give it a domain, such as number(0, 3)")
         return found
@@ -183,18 +194,59 @@ class Model:
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
         """Each choice of an action's parameters as (domain, value), in the order of labels."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        yield from self._choices(spec.parameters)
+        yield from self._choices(spec.parameters, method)
 
     def initial_choices(self) -> Iterator[tuple[tuple[Domain, Value], ...]]:
         """Each choice of the parameters of `initial`."""
-        yield from self._choices(getattr(type(self).initial, "__initial__", {}))
+        yield from self._choices(getattr(type(self).initial, "__initial__", {}), type(self).initial)
 
-    def _choices(self, parameters: dict[str, ParameterDomain]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        domains = [resolved(d if isinstance(d, Domain) else d(self), self.broker_count) for d in parameters.values()]
+    def _choices(
+        self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
+    ) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        given = {name: d if isinstance(d, Domain) else d(self) for name, d in parameters.items()}
+        for name, domain in given.items():
+            if not isinstance(domain, Domain):
+                what = f"the domain of parameter {name} of {method.__name__} is {domain!r}"
+                raise mistake_in(method, what, "give back a domain, such as number(0, 3)")
+        domains = [resolved(domain, self.broker_count) for domain in given.values()]
+        count = product(map(values_of, domains))
+        if count > MOST_INSTANCES:
+            what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"
+            raise mistake_in(method, what, "give them smaller domains")
         if self.broker_count == 0 and any(broker in (d,) for d in parameters.values()):
             raise ModelError(f"model {self.name()} has brokers but no setting that counts them; write counts=broker")
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
+
+
+def _many(count: int) -> str:
+    return "very many" if count >= HUGE else f"{count:,}"
+
+
+def _check_names(cls: type[Model]) -> None:
+    """Raises `ModelError` where the body of a class gives a name another meaning than `Model` does."""
+    where, names = f"{cls.__stands__}: {cls.__name__}", cls.invariants
+    if isinstance(names, str):
+        raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"{where}.invariants is {names!r}; write a tuple of names")
+    if not isinstance(cls.together, tuple | list):
+        raise ModelError(f"{where}.together is {cls.together!r}; write a tuple of clash(...) and idle(...)")
+    if not isinstance(cls.profiles, Mapping):
+        raise ModelError(f"{where}.profiles is {cls.profiles!r}; write a dict of profiles")
+    for name, value in cls.__dict__.items():
+        own = Model.__dict__.get(name)
+        if name == "settings" or (
+            isinstance(own, _METHODS) and not name.startswith("__") and not isinstance(value, _METHODS)
+        ):
+            raise ModelError(f"{where}.{name} is {value!r}, and every model has a {name} already; choose another name")
+    for name, (count, taken) in _TAKES.items():
+        if name in cls.__dict__:
+            require_takes(cls.__dict__[name], count, name, taken)
+
+
+_METHODS = (FunctionType, classmethod, property, cached_property)
+_TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (3, "(self, actor, parameters)")}
 
 
 def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, overload
 
 from isrcheck.model.language.domains import Broker
-from isrcheck.model.language.errors import ModelError, UnknownName
+from isrcheck.model.language.errors import ModelError, UnknownName, mistake, require_takes
 
 
 class AtSettings(Protocol):
@@ -98,6 +98,14 @@ def setting(
     leaves_out: Mapping[Any, str] | None = None,
 ) -> Any:
     """Declares a setting in the body of a model; see `Setting`."""
+    if not isinstance(default, int | str):
+        raise mistake(f"a setting of {default!r}", "give a whole number, True, False or a text")
+    if not isinstance(default, int) and (at_least is not None or at_most is not None):
+        raise mistake(f"a setting of {default!r} with ends", "give a number, or choices")
+    if counts is not None and not isinstance(counts, Broker):
+        raise mistake(f"a setting that counts {counts!r}", "write counts=broker")
+    if bound is not None:
+        require_takes(bound, 2, "the bound of a setting", "(model, s)")
     return Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {})
 
 

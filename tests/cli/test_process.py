@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import IO
 
 import pytest
 
+from isrcheck.checker.results import Exit
 from tests.cli.running import counter, mistaken
 
 ISRCHECK = [sys.executable, "-m", "isrcheck"]
@@ -116,6 +119,29 @@ def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
         "isrcheck: the report cannot be printed: No space left on device\n",
     )
     assert json.loads((tmp_path / "r.json").read_text())["exit_code"] == 153
+
+
+def ended(arguments: str, redirected: str) -> tuple[int, str]:
+    """The exit code, and what was said where that is not redirected."""
+    command = f"{shlex.join(ISRCHECK)} {arguments} {redirected}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_output_that_is_full_or_closed_ends_in_the_documented_code(tmp_path: Path) -> None:
+    question, unknown = f"check {counter(tmp_path)} -s least=2 --quiet", "check nobody"
+    assert ended("--help", ">/dev/full") == (153, "isrcheck: the text cannot be printed: No space left on device\n")
+    assert ended(question, ">&-") == (12, "")
+    assert ended(question, ">&- 2>&-") == (12, "")
+    assert ended(question, "2>&-") == (12, "VIOLATED  counter: is-small in 3 states\n")
+    assert ended(unknown, "2>/dev/full") == (150, "")
+    assert ended(unknown, "2>&-") == (150, "")
+
+
+def test_help_names_every_exit_code() -> None:
+    said = ended("--help", "")[1]
+    codes = {int(x) for x in re.findall(r"(\d+)\s+[a-zA-Z]", said.partition("Exit codes:")[2].partition("\n\n")[0])}
+    assert codes == {x for x in vars(Exit).values() if isinstance(x, int)}
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> bytes:

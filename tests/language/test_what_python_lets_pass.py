@@ -646,7 +646,7 @@ def test_variables_are_domains_by_name(body: str) -> None:
 def test_names_of_invariants_are_a_tuple() -> None:
     with pytest.raises(ModelError) as caught:
         made(text_of().replace('invariants = ("true",)', 'invariants = ("true")'))
-    assert str(caught.value) == "Mistake.invariants is a text, not a tuple of names; write ('true',)"
+    assert str(caught.value) == "mistake.py:1: Mistake.invariants is a text, not a tuple of names; write ('true',)"
 
 
 # --- initial states -------------------------------------------------------------------------------------------------
