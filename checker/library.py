@@ -248,7 +248,7 @@ class blaming:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if self.path is None or error is None or isinstance(error, ModelError | KeyboardInterrupt | SystemExit):
+        if self.path is None or error is None or isinstance(error, ModelError | KeyboardInterrupt):
             return
         if isinstance(error, SyntaxError):
             raise ModelError(f"{self.path.name}:{error.lineno}: {error.msg}; correct the syntax") from error
@@ -257,6 +257,8 @@ class blaming:
             if traceback.tb_frame.f_code.co_filename == file:
                 lines.append(traceback.tb_lineno)
             traceback = traceback.tb_next
+        if lines and isinstance(error, SystemExit):
+            raise ModelError(f"{self.path.name}:{lines[-1]}: the program is ended here; take that away") from error
         if lines:
             what = f"{type(error).__name__}: {error}"
             raise ModelError(f"{self.path.name}:{lines[-1]}: {what}; correct the model") from error

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from isrcheck.model.language.expressions import Expression
-
-LARGEST: Final = 1 << 62
-"""Values stay below this, so that sums, differences and shifts by one never leave 64 bits."""
+from isrcheck.model.language.expressions import LARGEST, Expression
 
 
 def require_fitting(roots: Iterable[Expression]) -> None:

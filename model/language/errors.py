@@ -130,7 +130,7 @@ def _no_condition(value: object) -> tuple[str, str]:
     if isinstance(value, int) and value in (-1, -2):
         return f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide"
     if inspect.isroutine(value):
-        return f"the method {value.__name__} is not a condition", "call it"
+        return f"the method {getattr(value, '__name__', value)!s} is not a condition", "call it"
     if inspect.isgenerator(value):
         return "a generator is not a condition", "write every(...) or some(...) around it"
     return f"{value!r} is not a condition", "compare it with something"
@@ -158,14 +158,21 @@ def require_no_answer(method: Callable[..., Any], what: str, value: object) -> N
 
 
 def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -> None:
-    """Raises `ModelError` for what cannot be called with so many values."""
-    if not callable(method):
+    """Raises `ModelError` for what is no function of so many values."""
+    if not inspect.isfunction(method):
         raise mistake(f"{who} is {method!r}", f"give a function of {what}")
     try:
         inspect.signature(method).bind(*range(count))
     except TypeError:
         taken = ", ".join(inspect.signature(method).parameters)
         raise mistake_in(method, f"{who} takes ({taken})", f"take {what}") from None
+
+
+def require_own(function: Any, count: int, who: str, what: str) -> None:
+    """The same for a function of the modeller: one of the language or of Python has no line to blame."""
+    if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
+        raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
+    require_takes(function, count, who, what)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

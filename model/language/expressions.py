@@ -20,6 +20,8 @@ from typing import Final, Literal
 from weakref import WeakValueDictionary
 
 Kind = Literal["flag", "number", "enum", "broker", "set"]
+LARGEST: Final = 1 << 62
+"""Numbers stay below this, so that sums, differences and shifts by one never leave the 64 bits of an engine."""
 
 
 @dataclass(frozen=True)

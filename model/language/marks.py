@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_takes
+from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_own, require_takes
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARKS = ("__action__", "__predicate__")
@@ -37,6 +37,8 @@ def action(
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
+    if not isinstance(perturbation, bool):
+        raise mistake(f"perturbation={perturbation!r}", "write True or False")
 
     def mark(method: Method) -> Method:
         _markable(method, "action")
@@ -128,7 +130,7 @@ def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str,
         if not isinstance(domain, Domain) and not callable(domain):
             raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "give a domain, such as number(0, 3)")
         if not isinstance(domain, Domain):
-            require_takes(domain, 1, f"the domain of parameter {name} of {who}", "(model)")
+            require_own(domain, 1, f"the domain of parameter {name} of {who}", "(model)")
 
 
 def _markable(method: Any, mark: str) -> None:

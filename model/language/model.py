@@ -214,7 +214,8 @@ class Model:
             what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"
             raise mistake_in(method, what, "give them smaller domains")
         if self.broker_count == 0 and any(broker in (d,) for d in parameters.values()):
-            raise ModelError(f"model {self.name()} has brokers but no setting that counts them; write counts=broker")
+            where = f"{self.__stands__}: model {self.name()}"
+            raise ModelError(f"{where} has brokers but no setting that counts them; write counts=broker")
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, overload
 
 from isrcheck.model.language.domains import Broker
-from isrcheck.model.language.errors import ModelError, UnknownName, mistake, require_takes
+from isrcheck.model.language.errors import ModelError, UnknownName, mistake, require_own
 
 
 class AtSettings(Protocol):
@@ -50,14 +50,17 @@ class Setting:
 
     def checked(self, value: Any) -> int | bool | str:
         """The value, if the setting can have it; `UnknownName` otherwise."""
-        if type(value) is not type(self.default):
+        if type(value) is not type(self.default) or not self.allows(value):
             raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+        found: int | bool | str = value
+        return found
+
+    def allows(self, value: int | bool | str) -> bool:
+        """Whether a value of the right type is one of its own."""
         outside = isinstance(value, int) and (
             (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
         )
-        if outside or (self.choices is not None and value not in self.choices):
-            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
-        return value
+        return not outside and (self.choices is None or value in self.choices)
 
     def parsed(self, text: str) -> int | bool | str:
         """The value that a command line writes."""
@@ -98,15 +101,9 @@ def setting(
     leaves_out: Mapping[Any, str] | None = None,
 ) -> Any:
     """Declares a setting in the body of a model; see `Setting`."""
-    if not isinstance(default, int | str):
-        raise mistake(f"a setting of {default!r}", "give a whole number, True, False or a text")
-    if not isinstance(default, int) and (at_least is not None or at_most is not None):
-        raise mistake(f"a setting of {default!r} with ends", "give a number, or choices")
-    if counts is not None and not isinstance(counts, Broker):
-        raise mistake(f"a setting that counts {counts!r}", "write counts=broker")
     if bound is not None:
-        require_takes(bound, 2, "the bound of a setting", "(model, s)")
-    return Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {})
+        require_own(bound, 2, "the bound of a setting", "(model, s)")
+    return _proper(Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {}))
 
 
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
@@ -126,5 +123,27 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
             )
         return getattr(s, found.name) == allowed
 
-    found: Any = setting(default, at_least=0, at_most=at_most, meaning=meaning, bound=is_used_up)
+    found: Any = _proper(Setting(default, at_least=0, at_most=at_most, meaning=meaning, bound=is_used_up))
     return found
+
+
+def _proper(given: Setting) -> Setting:
+    """The setting; `ModelError` where what its author says of it does not go together."""
+    default, choices = given.default, given.choices
+    ends = [end for end in (given.at_least, given.at_most) if end is not None]
+    if not isinstance(default, int | str):
+        raise mistake(f"a setting of {default!r}", "give a whole number, True, False or a text")
+    if ends and not isinstance(default, int):
+        raise mistake(f"a setting of {default!r} with ends", "give a number, or choices")
+    for end in ends:
+        if not isinstance(end, int) or isinstance(end, bool):
+            raise mistake(f"a setting that ends at {end!r}", "give a whole number")
+    if choices is not None and not (isinstance(choices, tuple | list) and all(isinstance(x, str) for x in choices)):
+        raise mistake(f"a setting with the choices {choices!r}", "give a tuple of texts")
+    if not isinstance(given.meaning, str):
+        raise mistake(f"a setting that means {given.meaning!r}", "say in a line of text what it is")
+    if given.counts is not None and not isinstance(given.counts, Broker):
+        raise mistake(f"a setting that counts {given.counts!r}", "write counts=broker")
+    if not given.allows(default):
+        raise mistake(f"a setting of {default!r} that is {given.domain}", "give a default that it can have")
+    return given

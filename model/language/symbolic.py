@@ -28,7 +28,7 @@ from isrcheck.model.language.domains import (
     Sequence_,
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
-from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
+from isrcheck.model.language.expressions import FALSE, LARGEST, TRUE, Expression, Leaf
 
 
 class Term(OfTheState):
@@ -195,7 +195,7 @@ class TracedNumber(Term):
 
     def _constant(self, value: object) -> Expression | None:
         number = isinstance(value, int) and not isinstance(value, bool)
-        return e.constant("number", value) if number else None  # type: ignore[arg-type]
+        return _fitting(e.constant("number", value)) if number else None  # type: ignore[arg-type]
 
     def _compare(self, other: Any, test: Callable[[Expression, Expression], Expression]) -> TracedFlag:
         b = self._lift(other)
@@ -203,7 +203,7 @@ class TracedNumber(Term):
 
     def _combine(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedNumber:
         b = self._lift(other)
-        node = operation(self.node, b.node)
+        node = _fitting(operation(self.node, b.node))
         return TracedNumber(node, e.and_(self.defined, b.defined), Number(node.low, node.high))
 
     def __le__(self, other: Any) -> TracedFlag:
@@ -249,6 +249,14 @@ class TracedMember(Term):
         if isinstance(other, TracedMember) and other.domain != self.domain:
             raise mistake(f"{other!r} is {other.domain}", f"compare {self!r} with {self.domain}")
         return super()._lift(other)
+
+
+def _fitting(node: Expression) -> Expression:
+    """The number; `ModelError` where it may be too large for an engine that computes with 64 bits."""
+    if node.low < -LARGEST or node.high > LARGEST:
+        what = f"{e.render(node)} can be from {node.low} to {node.high}, more than 63 bits hold"
+        raise mistake(what, "compute with smaller numbers")
+    return node
 
 
 def member(domain: Domain, name: str) -> int:

@@ -90,7 +90,7 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "bound-that-is-none": (
         {"BODY": 'x = setting(2, bound=5, meaning="x")'},
-        "5: the bound of a setting is 5; give a function of (model, s)",
+        "5: the bound of a setting is 5; give a function of (model, s), of your own",
     ),
     "bound-of-too-little": (
         {"BODY": 'x = setting(2, bound=lambda m: True, meaning="x")'},

@@ -230,7 +230,9 @@ def test_a_model_needs_an_action() -> None:
 
 def test_brokers_must_be_counted_by_a_setting() -> None:
     text = text_of().replace(", counts=broker", "")
-    assert refused(text) == "model mistake has brokers but no setting that counts them; write counts=broker"
+    assert (
+        refused(text) == "mistake.py:1: model mistake has brokers but no setting that counts them; write counts=broker"
+    )
 
 
 def test_a_variable_may_not_take_a_name_of_the_state() -> None:
