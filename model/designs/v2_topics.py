@@ -156,7 +156,7 @@ class AdministeredTopics(ReassignedReplicas):
         self.remove_paths(s, p)
 
     def told_remove_deleted_paths(self, old: Any, new: Any, p: int) -> str:
-        done = f"finds that {listed(old.assignment[p].replicas)} have taken out their requests"
+        done = f"finds that the requests to {listed(old.assignment[p].replicas)} have been taken out"
         told = notified(self, old, new, p, PATH)
         return f"the administrator {done}, and deletes the paths of the partition{self.number_of(p)}{told}"
 
@@ -192,7 +192,7 @@ class AdministeredTopics(ReassignedReplicas):
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
 
     def told_finish_creation(self, old: Any, new: Any, p: int) -> str:
-        done = f"finds that {listed(old.assignment[p].target)} have taken out their requests"
+        done = f"finds that the requests to {listed(old.assignment[p].target)} have been taken out"
         return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
 
     @action(p=any_partition, actor="administrator", perturbation=True)
