@@ -16,7 +16,6 @@ import java.util.stream.Stream;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.image.MetadataDelta;
@@ -40,6 +39,7 @@ final class Cluster {
     final TreeMap<Integer, Broker> brokers = new TreeMap<>();
     final TreeMap<Integer, Told> producers = new TreeMap<>();
     private final Path folder;
+    private Controller controller = null;
     private int resets = 0;
 
     /** What the producer of a record was told by a broker: nothing yet, or nothing ever where it has stopped. */
@@ -50,9 +50,11 @@ final class Cluster {
     }
 
     JsonNode run(JsonNode command) throws Exception {
+        if (Controller.COMMANDS.contains(command.get("op").asText())) {
+            return controller.run(command);
+        }
         return switch (command.get("op").asText()) {
             case "reset" -> reset(command);
-            case "commit" -> commit(command);
             case "publish" -> broker(command).publish(this, command.get("batch").asInt());
             case "produce" -> broker(command).produce(this, command.get("id").asInt());
             case "send_fetch" -> broker(command).fetcher(command.get("leader").asInt()).send();
@@ -63,8 +65,8 @@ final class Cluster {
             case "note_fetch" -> broker(command).noteFetch(command.get("follower").asInt());
             case "shrink_isr" -> broker(command).shrinkIsr();
             case "lag" -> broker(command).lag(command.get("follower").asInt());
-            case "answer_alteration" -> broker(command).channel.answer(this, command);
-            case "begin_shutdown" -> broker(command).beginShutdown();
+            case "answer_alteration" -> broker(command).channel.answer();
+            case "prepare_shutdown" -> broker(command).beginShutdown();
             case "stop" -> stop(command);
             case "start" -> start(command);
             default -> throw new IllegalArgumentException("no such command: " + command);
@@ -83,21 +85,14 @@ final class Cluster {
         committed = MetadataImage.EMPTY;
         partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
         resets += 1;
-        for (int id = 0; id < command.get("brokers").asInt(); id++) {
+        for (int id = 0; id < command.get("image").get("brokers").asInt(); id++) {
             brokers.put(id, new Broker(id, 0, this, folder.resolve(resets + "-" + id), null));
         }
-        List<ApiMessage> first = new ArrayList<>(Images.features(command.get("eligible_leader_replicas").asBoolean()));
-        first.add(new TopicRecord().setName(PARTITION.topic()).setTopicId(partition.topicId()));
-        first.addAll(Images.records(this, command.get("image")));
-        append(first);
+        boolean eligibleLeaderReplicas = command.get("eligible_leader_replicas").asBoolean();
+        controller = new Controller(this, Images.first(this, command.get("image"), eligibleLeaderReplicas));
         for (Broker broker : brokers.values()) {
             broker.publish(this, 0);
         }
-        return JsonNodeFactory.instance.objectNode();
-    }
-
-    private JsonNode commit(JsonNode command) {
-        append(Images.records(this, command.get("image")));
         return JsonNodeFactory.instance.objectNode();
     }
 
@@ -139,7 +134,7 @@ final class Cluster {
     ObjectNode state() throws Exception {
         ObjectNode state = JsonNodeFactory.instance.objectNode();
         state.put("last_batch", batches.size() - 1);
-        state.set("committed", Images.written(this, committed));
+        state.set("controller", controller.state());
         ObjectNode told = state.putObject("producers");
         producers.forEach((id, x) -> told.putObject(String.valueOf(id)).put("broker", x.broker())
             .put("waits", x.waits()).put("error", x.error() == null ? null : x.error().name()));

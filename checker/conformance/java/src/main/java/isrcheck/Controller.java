@@ -1,0 +1,142 @@
+package isrcheck;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.apache.kafka.common.ElectionType;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.controller.ControllerCalls;
+import org.apache.kafka.controller.ControllerCalls.Decision;
+import org.apache.kafka.controller.ControllerManagers;
+import org.apache.kafka.metadata.BrokerHeartbeatReply;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.PartitionRegistration;
+
+/**
+ * The controller: what it decides is replayed and committed at once, as one batch, and its answers are given later.
+ * Nothing is committed where there is no record.
+ */
+final class Controller {
+    static final Set<String> COMMANDS = Set.of("alter_partition", "lose_response", "elect_leaders", "balance",
+        "reassign", "alter_min_isr", "expire_session", "begin_shutdown", "finish_shutdown", "unfence", "register",
+        "assign_directory");
+
+    private final Cluster cluster;
+    private final ControllerManagers managers;
+    private final ControllerCalls calls;
+    private final List<ApiMessage> held = new ArrayList<>();
+
+    Controller(Cluster cluster, List<ApiMessage> first) {
+        this.cluster = cluster;
+        managers = new ControllerManagers(first);
+        calls = new ControllerCalls(managers, cluster.partition);
+        cluster.append(first);
+    }
+
+    JsonNode run(JsonNode command) {
+        int broker = command.hasNonNull("broker") ? command.get("broker").asInt() : -1;
+        return switch (command.get("op").asText()) {
+            case "alter_partition" -> alterPartition(broker);
+            case "lose_response" -> cluster.brokers.get(broker).channel.loseResponse();
+            case "elect_leaders" -> commit(calls.electLeaders(ElectionType.valueOf(command.get("type").asText())));
+            case "balance" -> commit(calls.balance());
+            case "reassign" -> commit(calls.reassign(
+                command.hasNonNull("replicas") ? Images.numbers(command.get("replicas")) : null));
+            case "alter_min_isr" -> commit(calls.alterMinIsr(command.get("min_isr").asInt()));
+            case "expire_session" -> commit(calls.expireSession(broker));
+            case "unfence" -> heartbeat(broker, false);
+            case "begin_shutdown" -> heartbeat(broker, true);
+            case "finish_shutdown" -> finishShutdown(broker);
+            case "register" -> commit(calls.registerBroker(broker, command.get("broker_epoch").asLong(),
+                command.get("clean").asBoolean(), Images.directories(broker)));
+            case "assign_directory" -> assignDirectory(broker);
+            default -> throw new IllegalArgumentException("no such command: " + command);
+        };
+    }
+
+    private JsonNode commit(Decision<?> decision) {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        if (decision.error() != Errors.NONE) {
+            return found.put("refused", decision.error().name());
+        }
+        if (!decision.records().isEmpty()) {
+            managers.replay(decision.records());
+            List<ApiMessage> batch = new ArrayList<>(held);
+            batch.addAll(decision.records());
+            held.clear();
+            cluster.append(batch);
+            checkImage();
+        }
+        return found;
+    }
+
+    /** The image that brokers make of the records has the partition as the controller has it. */
+    private void checkImage() {
+        PartitionRegistration mine = managers.partition(cluster.partition.topicId());
+        PartitionRegistration theirs = cluster.registration(cluster.committed);
+        if (!mine.equals(theirs)) {
+            throw new IllegalStateException("the controller has " + mine + ", the image " + theirs);
+        }
+    }
+
+    private JsonNode alterPartition(int broker) {
+        ControllerChannel channel = cluster.brokers.get(broker).channel;
+        if (!channel.isAsking()) {
+            return JsonNodeFactory.instance.objectNode().put("refused", "no AlterPartition request is under way");
+        }
+        Decision<AlterPartitionResponseData> decision = calls.alterPartition(channel.request());
+        channel.keep(decision.answer());
+        return commit(decision);
+    }
+
+    private JsonNode heartbeat(int broker, boolean wantShutDown) {
+        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, wantShutDown, List.of());
+        JsonNode found = commit(decision);
+        if (decision.answer() != null) {
+            calls.afterHeartbeat(broker, decision.answer());
+        }
+        return found;
+    }
+
+    /**
+     * The last heartbeat of a broker that shuts down: it is fenced. Nobody asks for more than that it is not active, as
+     * it was not before, so that the record may wait for the next batch.
+     */
+    private JsonNode finishShutdown(int broker) {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        if (managers.registrations().get(broker).fenced()) {
+            return found; // It was told to stop at once.
+        }
+        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, true, List.of());
+        if (decision.answer() == null || !decision.answer().shouldShutDown()) {
+            return found.put("refused", "the broker may not stop yet");
+        }
+        managers.replay(decision.records());
+        held.addAll(decision.records());
+        checkImage();
+        return found;
+    }
+
+    /** Another directory than that of now. */
+    private JsonNode assignDirectory(int broker) {
+        Uuid now = managers.partition(cluster.partition.topicId()).directory(broker);
+        List<Uuid> others = Images.directories(broker).stream().filter(x -> !x.equals(now)).toList();
+        return commit(calls.assignDirectory(broker, others.get(0)));
+    }
+
+    ObjectNode state() {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        found.set("partition", Images.written(managers.partition(cluster.partition.topicId())));
+        ObjectNode brokers = found.putObject("brokers");
+        for (BrokerRegistration broker : managers.registrations().values()) {
+            brokers.set(String.valueOf(broker.id()), Images.written(broker));
+        }
+        return found;
+    }
+}
