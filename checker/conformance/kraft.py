@@ -70,13 +70,21 @@ walks: Mapping[str, Any] = {
 """Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
 
 weights: Mapping[str, int] = {
-    "append-records-to-leader": 6,
-    "fetch-records": 24,
-    "process-fetch-request": 16,
-    "apply-local-leaders": 6,
-    "apply-local-followers": 6,
-    "alter-partition": 6,
-    "handle-alter-partition-response": 6,
+    "append-records-to-leader": 12,
+    "fetch-records": 48,
+    "process-fetch-request": 36,
+    "apply-local-leaders": 24,
+    "apply-local-followers": 24,
+    "update-metadata-cache": 24,
+    "unfence-broker": 12,
+    "register-broker": 12,
+    "shrink-isr": 12,
+    "alter-partition": 18,
+    "alter-partition-and-elect": 18,
+    "handle-alter-partition-response": 18,
+    "alter-partition-reassignments": 2,
+    "elect-leader-for-leaderless-partition": 3,
+    "elect-preferred-leader": 2,
 }
 """A cluster in which more happens than brokers coming and going."""
 
@@ -144,8 +152,8 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    target = [b for b in in_order(x.model) if b in x.arguments["target"]]
-    return _call("reassign", replicas=target)
+    """The operator names replicas in our order; the harness in another where these are the replicas in this order."""
+    return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 
 def _fetch(x: Moment) -> list[Command]:

@@ -173,7 +173,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: the partition is to move to other replicas, whatever it was to do before.
 
-        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds.
+        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds. Over a
+        reassignment that is under way it may ask for the replicas that there are: in another order, which is a change.
         """
         if not self.reassignments or not target:
             return
@@ -187,7 +188,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
         assignment = self.reassigned(s, p, target)
-        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)})
+        change = self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)
+        registration = {**change.registration, "version": state.version + 1}
+        self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
     def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
         now = old.state[p].replicas

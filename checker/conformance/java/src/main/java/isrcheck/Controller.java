@@ -4,8 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
@@ -47,7 +49,7 @@ final class Controller {
             case "elect_leaders" -> commit(calls.electLeaders(ElectionType.valueOf(command.get("type").asText())));
             case "balance" -> commit(calls.balance());
             case "reassign" -> commit(calls.reassign(
-                command.hasNonNull("replicas") ? Images.numbers(command.get("replicas")) : null));
+                command.hasNonNull("replicas") ? replicas(Images.numbers(command.get("replicas"))) : null));
             case "alter_min_isr" -> commit(calls.alterMinIsr(command.get("min_isr").asInt()));
             case "expire_session" -> commit(calls.expireSession(broker));
             case "unfence" -> heartbeat(broker, false);
@@ -93,6 +95,15 @@ final class Controller {
         Decision<AlterPartitionResponseData> decision = calls.alterPartition(channel.request());
         channel.keep(decision.answer());
         return commit(decision);
+    }
+
+    /** Replicas to be asked for: what is asked for already is no change, so it is asked for in another order. */
+    private List<Integer> replicas(List<Integer> wanted) {
+        int[] now = managers.partition(cluster.partition.topicId()).replicas;
+        if (IntStream.of(now).boxed().toList().equals(wanted)) {
+            Collections.reverse(wanted);
+        }
+        return wanted;
     }
 
     private JsonNode heartbeat(int broker, boolean wantShutDown) {
