@@ -91,8 +91,6 @@ weights: Mapping[str, int] = {
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
     "maybe-replace-current-with-future-replica": "the harness moves no log",
-    "handle-log-dir-failure": "in the harness no directory fails",
-    "handle-directories-offline": "in the harness no directory fails",
 }
 """Actions that the harness cannot take, and why; a path ends before the first of them."""
 
@@ -124,6 +122,7 @@ def _stop(x: Moment) -> list[Command]:
     """A broker stops: by kill -9, with a lost end of its log, or as it was told to; answers of it are lost."""
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
+    clean = clean or (x.action == "crash" and x.model.clean_crashes)
     stop: Command = {"op": "stop", "broker": b, "clean": clean}
     if x.action == "crash-with-loss":
         stop["kept"] = x.arguments["kept"]
@@ -134,11 +133,12 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker registers anew; its clean shutdown counts only if the model says that it can name it."""
-    b = x.arguments["b"]
-    unclean = b in x.before["stopped_uncleanly"] if "stopped_uncleanly" in x.before else x.model.crashes_uncleanly
-    new = {"broker": b, "broker_epoch": x.after["broker_epoch"][b]}
-    return [*_call("register", **new, clean=not unclean), *_call("start", **new)]
+    """A broker starts, and registers with what its directories say of its last life."""
+    new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
+    return [
+        *_call("start", **new, failed_directory=x.model.failed_directory),
+        *_call("register", broker=x.arguments["b"]),
+    ]
 
 
 def _begin_shutdown(x: Moment) -> list[Command]:
@@ -154,6 +154,11 @@ def _session_ends(x: Moment) -> list[Command]:
 def _reassign(x: Moment) -> list[Command]:
     """The operator names replicas in our order; the harness in another where these are the replicas in this order."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
+
+
+def _fail_directory(x: Moment) -> list[Command]:
+    gone = [c for f, leader in dropped(x) for c in _call("drop_answer", broker=f, leader=leader)]
+    return [*_call("fail_directory", broker=x.arguments["b"]), *gone]
 
 
 def _fetch(x: Moment) -> list[Command]:
@@ -190,6 +195,7 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "finish-controlled-shutdown": _stop,
     "register-broker": _start,
     "begin-controlled-shutdown": _begin_shutdown,
+    "handle-log-dir-failure": _fail_directory,
     # the controller
     "alter-partition": lambda x: _call("alter_partition", broker=x.arguments["b"]),
     "alter-partition-and-elect": lambda x: _call("alter_partition", broker=x.arguments["b"]),
@@ -202,13 +208,14 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "fence-stopped-broker": _session_ends,
     "unfence-broker": lambda x: _call("unfence", broker=x.arguments["b"]),
     "incremental-alter-configs": lambda x: _call("alter_min_isr", min_isr=x.model.min_isr_then),
+    "handle-directories-offline": lambda x: _call("directories_offline", broker=x.arguments["b"]),
     "handle-assign-replicas-to-dirs": lambda x: _call("assign_directory", broker=x.arguments["b"]),
 }
 
 elections = {
     "alter-partition-and-elect", "alter-partition-reassignments", "begin-controlled-shutdown",
     "cancel-partition-reassignment", "elect-leader", "elect-leader-for-leaderless-partition", "fence-broker",
-    "fence-stopped-broker", "register-broker", "unfence-broker",
+    "fence-stopped-broker", "handle-directories-offline", "register-broker", "unfence-broker",
 }  # fmt: skip
 """Actions that say who leads afterwards."""
 

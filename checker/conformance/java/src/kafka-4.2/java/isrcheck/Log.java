@@ -33,6 +33,10 @@ record Log(UnifiedLog log) {
         return found;
     }
 
+    String parentDirectory() {
+        return log.parentDir();
+    }
+
     long highWatermark() {
         return log.highWatermark();
     }

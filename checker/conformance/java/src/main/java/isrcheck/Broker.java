@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
-import java.nio.file.Files;
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +21,7 @@ import kafka.server.QuotaFactory;
 import kafka.server.ReplicaManager;
 import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.metrics.Metrics;
@@ -29,6 +30,7 @@ import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -55,6 +57,7 @@ final class Broker {
     private final QuotaFactory.QuotaManagers quotas;
     private MetadataImage image = MetadataImage.EMPTY;
     private int published = -1;
+    private final Directories directories;
     private final ObjectNode before;
     private ObjectNode stopped = null;
     private boolean loaded = false;
@@ -67,7 +70,7 @@ final class Broker {
         this.folder = folder;
         this.before = before;
         this.topicPartition = cluster.partition;
-        Files.createDirectories(folder);
+        this.directories = new Directories(id, folder);
         KafkaConfig config = new KafkaConfig(settings(), false);
         Metrics metrics = new Metrics();
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
@@ -88,7 +91,8 @@ final class Broker {
         found.put("controller.listener.names", "CONTROLLER");
         found.put("listeners", "PLAINTEXT://localhost:" + (9092 + id));
         found.put("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT");
-        found.put("log.dirs", folder.toString());
+        found.put("log.dirs", directories.online());
+        found.put("metadata.log.dir", folder.resolve("metadata").toString());
         found.put("replica.lag.time.max.ms", String.valueOf(LAG_MS));
         found.put("replica.fetch.backoff.ms", "0"); // Time stands still, so whoever backs off would do so for good.
         found.put("log.cleaner.enable", "false"); // It is a thread, and nothing is compacted.
@@ -215,6 +219,58 @@ final class Broker {
         return JsonNodeFactory.instance.objectNode();
     }
 
+    // --- directories -------------------------------------------------------------------------------------------------
+
+    /** The directory in which the log is fails. */
+    JsonNode failDirectory() throws Exception {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        Optional<Path> holding = directory();
+        if (holding.isEmpty()) {
+            return found.put("refused", "there is no log in a directory that could fail");
+        }
+        replicaManager.handleLogDirFailure(holding.get().toString(), true);
+        forgetLock(holding.get());
+        directories.fail(holding.get());
+        return found;
+    }
+
+    /** LogManager.shutdown frees the lock of a failed directory for a second time and throws, which BrokerServer heeds not. */
+    private void forgetLock(Path directory) throws ReflectiveOperationException {
+        Field field = LogManager.class.getDeclaredField("dirLocks");
+        field.setAccessible(true);
+        @SuppressWarnings("unchecked")
+        var locks = (scala.collection.Seq<FileLock>) field.get(logManager);
+        List<FileLock> others = CollectionConverters.asJava(locks).stream()
+            .filter(x -> !x.file().toPath().startsWith(directory)).toList();
+        field.set(logManager, CollectionConverters.asScala(others).toSeq());
+    }
+
+    void replaceFailedDirectories(boolean byEmpty) throws Exception {
+        directories.replaceFailed(id, byEmpty);
+    }
+
+    /** In which directory the log is. */
+    private Optional<Path> directory() {
+        return log().map(x -> Path.of(x.parentDirectory()));
+    }
+
+    Optional<Uuid> directoryId() {
+        return directory().map(directories::id);
+    }
+
+    List<Uuid> directoryIds() {
+        return directories.onlineIds();
+    }
+
+    List<Uuid> failedDirectoryIds() {
+        return directories.failedIds();
+    }
+
+    /** BrokerServer: which broker epoch the files say that were left by a clean shutdown; -1 where they say nothing. */
+    long previousBrokerEpoch() {
+        return logManager.readBrokerEpochFromCleanShutdownFiles().orElse(-1);
+    }
+
     // --- stopping ----------------------------------------------------------------------------------------------------
 
     JsonNode beginShutdown() {
@@ -236,13 +292,12 @@ final class Broker {
             log.get().truncateTo(command.get("kept").asLong());
         }
         if (log.isPresent() && command.hasNonNull("on_disk")) {
-            checkpointFile().write(Map.of(Cluster.PARTITION, command.get("on_disk").asLong()));
+            checkpointFile(directory().get()).write(Map.of(Cluster.PARTITION, command.get("on_disk").asLong()));
         }
         stopped = onDisk();
         close();
         if (!command.get("clean").asBoolean()) {
-            Files.deleteIfExists(folder.resolve(".kafka_cleanshutdown"));
-            Files.deleteIfExists(folder.resolve("recovery-point-offset-checkpoint"));
+            directories.forgetCleanShutdown();
         }
         return JsonNodeFactory.instance.objectNode();
     }
@@ -265,9 +320,9 @@ final class Broker {
         }
     }
 
-    private OffsetCheckpointFile checkpointFile() throws Exception {
+    private OffsetCheckpointFile checkpointFile(Path directory) throws Exception {
         return new OffsetCheckpointFile(
-            new File(folder.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
+            new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
     }
 
     // --- read back ---------------------------------------------------------------------------------------------------
@@ -282,7 +337,11 @@ final class Broker {
         if (loaded || before == null) {
             writeLog(found, log());
         }
-        Long known = found.get("log").isEmpty() ? null : checkpointFile().read().get(Cluster.PARTITION);
+        Optional<Path> holding = directory();
+        if (holding.isEmpty()) {
+            return found.has("high_watermark") ? found : found.put("high_watermark", 0);
+        }
+        Long known = found.get("log").isEmpty() ? null : checkpointFile(holding.get()).read().get(Cluster.PARTITION);
         return found.put("high_watermark", known == null ? 0 : Math.min(known, found.get("log").size()));
     }
 

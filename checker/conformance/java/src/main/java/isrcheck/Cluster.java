@@ -5,14 +5,10 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.yammer.metrics.core.MetricName;
 import com.yammer.metrics.core.MetricsRegistry;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -67,6 +63,7 @@ final class Cluster {
             case "lag" -> broker(command).lag(command.get("follower").asInt());
             case "answer_alteration" -> broker(command).channel.answer();
             case "prepare_shutdown" -> broker(command).beginShutdown();
+            case "fail_directory" -> failDirectory(command);
             case "stop" -> stop(command);
             case "start" -> start(command);
             default -> throw new IllegalArgumentException("no such command: " + command);
@@ -102,9 +99,14 @@ final class Cluster {
         return broker.stop(command);
     }
 
+    private JsonNode failDirectory(JsonNode command) throws Exception {
+        return broker(command).failDirectory();
+    }
+
     private JsonNode start(JsonNode command) throws Exception {
         int id = command.get("broker").asInt();
         Broker before = brokers.get(id);
+        before.replaceFailedDirectories(command.get("failed_directory").asText().equals("replaced"));
         long epoch = command.get("broker_epoch").asLong();
         brokers.put(id, new Broker(id, epoch, this, before.folder, before.stopped()));
         return JsonNodeFactory.instance.objectNode();
@@ -149,22 +151,12 @@ final class Cluster {
     void close() throws Exception {
         for (Broker broker : brokers.values()) {
             broker.close();
-            delete(broker.folder);
+            Directories.delete(broker.folder);
         }
         brokers.clear();
         MetricsRegistry metrics = KafkaYammerMetrics.defaultRegistry();
         for (MetricName name : List.copyOf(metrics.allMetrics().keySet())) {
             metrics.removeMetric(name);
-        }
-    }
-
-    private static void delete(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> found = Files.walk(folder)) {
-                for (Path path : found.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(path);
-                }
-            }
         }
     }
 }

@@ -27,7 +27,7 @@ import org.apache.kafka.metadata.PartitionRegistration;
 final class Controller {
     static final Set<String> COMMANDS = Set.of("alter_partition", "lose_response", "elect_leaders", "balance",
         "reassign", "alter_min_isr", "expire_session", "begin_shutdown", "finish_shutdown", "unfence", "register",
-        "assign_directory");
+        "assign_directory", "directories_offline");
 
     private final Cluster cluster;
     private final ControllerManagers managers;
@@ -55,9 +55,10 @@ final class Controller {
             case "unfence" -> heartbeat(broker, false);
             case "begin_shutdown" -> heartbeat(broker, true);
             case "finish_shutdown" -> finishShutdown(broker);
-            case "register" -> commit(calls.registerBroker(broker, command.get("broker_epoch").asLong(),
-                command.get("clean").asBoolean(), Images.directories(broker)));
-            case "assign_directory" -> assignDirectory(broker);
+            case "register" -> register(cluster.brokers.get(broker));
+            case "assign_directory" -> assignDirectory(cluster.brokers.get(broker));
+            case "directories_offline" -> commit(
+                calls.reportDirectories(broker, cluster.brokers.get(broker).failedDirectoryIds()));
             default -> throw new IllegalArgumentException("no such command: " + command);
         };
     }
@@ -107,7 +108,7 @@ final class Controller {
     }
 
     private JsonNode heartbeat(int broker, boolean wantShutDown) {
-        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, wantShutDown, List.of());
+        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, false, wantShutDown, List.of());
         JsonNode found = commit(decision);
         if (decision.answer() != null) {
             calls.afterHeartbeat(broker, decision.answer());
@@ -124,7 +125,7 @@ final class Controller {
         if (managers.registrations().get(broker).fenced()) {
             return found; // It was told to stop at once.
         }
-        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, true, List.of());
+        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, false, true, List.of());
         if (decision.answer() == null || !decision.answer().shouldShutDown()) {
             return found.put("refused", "the broker may not stop yet");
         }
@@ -134,11 +135,19 @@ final class Controller {
         return found;
     }
 
-    /** Another directory than that of now. */
-    private JsonNode assignDirectory(int broker) {
-        Uuid now = managers.partition(cluster.partition.topicId()).directory(broker);
-        List<Uuid> others = Images.directories(broker).stream().filter(x -> !x.equals(now)).toList();
-        return commit(calls.assignDirectory(broker, others.get(0)));
+    private JsonNode register(Broker broker) {
+        return commit(calls.registerBroker(
+            broker.id, broker.brokerEpoch, broker.previousBrokerEpoch(), broker.directoryIds()));
+    }
+
+    /** The directory of the log if the one of before has failed; otherwise another, as if the log had been moved. */
+    private JsonNode assignDirectory(Broker broker) {
+        Uuid now = managers.partition(cluster.partition.topicId()).directory(broker.id);
+        List<Uuid> others = new ArrayList<>(broker.directoryIds());
+        if (others.remove(now)) {
+            return commit(calls.assignDirectory(broker.id, others.get(0)));
+        }
+        return commit(calls.assignDirectory(broker.id, broker.directoryId().orElseThrow()));
     }
 
     ObjectNode state() {

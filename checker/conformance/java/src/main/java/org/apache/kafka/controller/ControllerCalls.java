@@ -121,7 +121,9 @@ public final class ControllerCalls {
     }
 
     /** A heartbeat of a broker that has read all metadata, as the others have. */
-    public Decision<BrokerHeartbeatReply> heartbeat(int broker, boolean wantShutDown, List<Uuid> offlineDirectories) {
+    public Decision<BrokerHeartbeatReply> heartbeat(
+        int broker, boolean wantFence, boolean wantShutDown, List<Uuid> offlineDirectories
+    ) {
         BrokerRegistration registered = managers.registrations().get(broker);
         BrokerHeartbeatManager heartbeats = managers.brokers.heartbeatManager();
         for (BrokerRegistration other : managers.registrations().values()) {
@@ -129,7 +131,7 @@ public final class ControllerCalls {
         }
         managers.brokers.trackBrokerHeartbeat(broker, registered.epoch());
         BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(broker)
-            .setBrokerEpoch(registered.epoch()).setCurrentMetadataOffset(managers.offset()).setWantFence(false)
+            .setBrokerEpoch(registered.epoch()).setCurrentMetadataOffset(managers.offset()).setWantFence(wantFence)
             .setWantShutDown(wantShutDown).setOfflineLogDirs(offlineDirectories);
         long registration = managers.brokers.registerBrokerRecordOffset(broker).getAsLong();
         return decided(() -> managers.replication.processBrokerHeartbeat(request, registration));
@@ -142,12 +144,12 @@ public final class ControllerCalls {
         }
     }
 
-    /** A new incarnation registers; the epoch of its last life is what it names if it was shut down cleanly. */
-    public Decision<?> registerBroker(int broker, long epoch, boolean clean, List<Uuid> directories) {
+    /** A new incarnation registers, and names the epoch of its last life if it was shut down cleanly. */
+    public Decision<?> registerBroker(int broker, long epoch, long previousEpoch, List<Uuid> directories) {
         endSession(broker);
         BrokerRegistrationRequestData request = new BrokerRegistrationRequestData().setBrokerId(broker)
             .setClusterId(ControllerManagers.CLUSTER).setIncarnationId(Uuid.randomUuid()).setLogDirs(directories)
-            .setPreviousBrokerEpoch(clean ? managers.registrations().get(broker).epoch() : -1);
+            .setPreviousBrokerEpoch(previousEpoch);
         request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT")
             .setHost("localhost").setPort(9092 + broker).setSecurityProtocol((short) 0));
         FinalizedControllerFeatures finalized = managers.features.finalizedFeatures(Long.MAX_VALUE);
@@ -158,6 +160,11 @@ public final class ControllerCalls {
     }
 
     // --- directories -------------------------------------------------------------------------------------------------
+
+    /** A heartbeat that says which directories have failed; whoever is fenced does not ask for more at once. */
+    public Decision<?> reportDirectories(int broker, List<Uuid> offline) {
+        return heartbeat(broker, managers.registrations().get(broker).fenced(), false, offline);
+    }
 
     public Decision<?> assignDirectory(int broker, Uuid directory) {
         AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData().setBrokerId(broker)
