@@ -29,6 +29,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.purgatory.TopicPartitionOperationKey;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
@@ -231,6 +232,9 @@ final class Broker {
         replicaManager.handleLogDirFailure(holding.get().toString(), true);
         forgetLock(holding.get());
         directories.fail(holding.get());
+        // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
+        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(Cluster.PARTITION));
+        replicaManager.tryCompleteActions();
         return found;
     }
 
