@@ -136,10 +136,19 @@ class Driver:
     def _compared(self, step: int, after: State) -> Difference | None:
         """What is not in Kafka as it is in a state of the model."""
         data = as_data(self.model.domains, after)
-        says = self.mapping.expected(self.model, data, SeenState(self.model, after))
+        seen = SeenState(self.model, after)
+        says = self.mapping.expected(self.model, data, seen)
         has = self.mapping.found(self.model, data, self.answer)
+        for action, does in self.mapping.offers(self.model, data, seen, self.answer).items():
+            says[f"enabled({action})"] = self._is_enabled(after, action)
+            has[f"enabled({action})"] = does
         parts = tuple(differences(says, has))
         return Difference(step, None, parts) if parts else None
+
+    def _is_enabled(self, state: State, action: str) -> bool:
+        """Whether any instance of an action is enabled that Kafka may take."""
+        labels = self.interpreter.labels
+        return any(label.action == action and self._step(state, i) is not None for i, label in enumerate(labels))
 
     # --- paths ------------------------------------------------------------------------------------------------------
 

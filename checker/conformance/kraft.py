@@ -15,8 +15,12 @@ from typing import Any
 
 from isrcheck.checker.conformance.commands import Command, Moment
 from isrcheck.checker.conformance.kraft_state import P, State, expected, found
+from isrcheck.model.language.telling import SeenState, asked
 
-__all__ = ["calls", "decided", "expected", "found", "is_possible", "of_kafka", "reset", "unreached", "walks", "weights"]
+__all__ = [
+    "calls", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset", "unreached", "walks",
+    "weights",
+]  # fmt: skip
 
 of_kafka: Mapping[str, tuple[Any, ...]] = {
     "moved_log": ("forgets-epochs",),
@@ -233,6 +237,23 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
     if action != "elect-preferred-leader" or model.election != "any-order":
         return True
     return bool(arguments["leader"] == answer["controller"]["partition"]["replicas"][0])
+
+
+def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
+    """Which of the controller's actions Kafka would take now, of those that may be asked of the model as well.
+
+    Where bounds of the search or a budget forbid an action, the model has no say.
+    """
+    real, nobody_leads = answer["controller"], s["state"][P]["leader"] is None
+    if not asked(seen, model.has_room):
+        return {}
+    if not nobody_leads:
+        found = {"elect-preferred-leader": "elect_preferred" in real["would"]}
+    else:
+        found = {"elect-leader-for-leaderless-partition": "balance" in real["would"]}
+        if s.get("unclean_elections", 0) < model.unclean_elections:
+            found["elect-leader"] = "elect_unclean" in real["would"]
+    return found | ({"cancel-partition-reassignment": real["would_cancel"]} if model.cancellations else {})
 
 
 def in_order(model: Any) -> list[int]:

@@ -249,7 +249,7 @@ def test_a_mapping_that_reads_another_variable_is_noticed(harness: Harness) -> N
     [
         ("fence-broker", {"op": "begin_shutdown"}),
         ("elect-preferred-leader", {"op": "elect_leaders", "type": "UNCLEAN"}),
-        ("register-broker", {"op": "register", "clean": True}),
+        ("unfence-broker", {"op": "expire_session"}),
     ],
 )
 def test_a_mapping_with_another_call_of_the_controller_is_noticed(
@@ -275,6 +275,36 @@ def test_a_field_of_the_controller_that_is_read_wrongly_is_noticed(harness: Harn
 
     driven = first_difference(driver(harness, mapping(found=found), min_isr=2))
     assert driven is not None and driven.difference is not None
+
+
+def test_what_kafka_would_do_and_the_model_would_not_is_noticed(harness: Harness) -> None:
+    class NobodyIsAcceptable(Kraft):
+        def acceptable(self, s: Any, active: Any) -> Any:
+            return active - {self.in_order[0]}
+
+    settings = {**kraft.walks, **SMALL, "election": "in-order"}
+    driven = first_difference(Driver(harness, Interpreter(NobodyIsAcceptable(**settings), {}), kraft), most=5)
+    assert driven is not None and driven.difference is not None
+    assert driven.difference.parts[0] == ("enabled(elect-preferred-leader)", False, True)
+
+
+def test_a_broker_that_says_it_was_shut_down_cleanly_is_believed(harness: Harness) -> None:
+    def stop(x: Moment) -> list[Command]:
+        return [{**each, "clean": True} if each["op"] == "stop" else each for each in kraft.calls[x.action](x)]
+
+    found = driver(harness, mapping(calls={**kraft.calls, "crash": stop}), **{**kraft.walks, "replicas": 2})
+    driven = first_difference(found)
+    assert driven is not None and driven.difference is not None
+    label = driven.steps[-1].label
+    assert label is not None and label.action == "register-broker"
+    assert "elr" in driven.difference.kind or "last_leader" in driven.difference.kind
+
+
+def test_failed_directories_conform(harness: Harness) -> None:
+    for failed in ("removed", "replaced"):
+        settings = {"directory_failures": 2, "directory_assignments": 0, "failed_directory": failed}
+        driven = first_difference(driver(harness, **{**kraft.walks, **settings}), most=15)
+        assert driven is None, driven
 
 
 def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:

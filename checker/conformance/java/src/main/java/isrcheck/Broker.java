@@ -64,7 +64,7 @@ final class Broker {
     private boolean loaded = false;
     private boolean closed = false;
 
-    /** `before` is what was read of its folder as it stopped last; its logs are loaded as it first hears of metadata. */
+    /** `before` is what was read of its folder as it stopped last; it loads its logs as it first hears of metadata. */
     Broker(int id, long brokerEpoch, Cluster cluster, Path folder, ObjectNode before) throws Exception {
         this.id = id;
         this.brokerEpoch = brokerEpoch;
@@ -238,7 +238,7 @@ final class Broker {
         return found;
     }
 
-    /** LogManager.shutdown frees the lock of a failed directory for a second time and throws, which BrokerServer heeds not. */
+    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
     private void forgetLock(Path directory) throws ReflectiveOperationException {
         Field field = LogManager.class.getDeclaredField("dirLocks");
         field.setAccessible(true);

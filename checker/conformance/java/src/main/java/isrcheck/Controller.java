@@ -157,6 +157,10 @@ final class Controller {
         for (BrokerRegistration broker : managers.registrations().values()) {
             brokers.set(String.valueOf(broker.id()), Images.written(broker));
         }
-        return found;
+        ObjectNode would = found.putObject("would");
+        calls.wouldLead(ElectionType.PREFERRED).ifPresent(x -> would.put("elect_preferred", x));
+        calls.wouldLead(ElectionType.UNCLEAN).ifPresent(x -> would.put("elect_unclean", x));
+        calls.wouldLeadByBalance().ifPresent(x -> would.put("balance", x));
+        return found.put("would_cancel", calls.wouldCancel());
     }
 }

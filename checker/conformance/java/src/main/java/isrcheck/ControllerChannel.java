@@ -15,7 +15,7 @@ import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
-/** The connection of a broker to the controller: keeps the one AlterPartition request, and its answer until that arrives. */
+/** The connection of a broker to the controller: keeps its one AlterPartition request, and the answer on its way. */
 final class ControllerChannel implements NodeToControllerChannelManager {
     private AlterPartitionRequestData request = null;
     private ControllerRequestCompletionHandler handler = null;

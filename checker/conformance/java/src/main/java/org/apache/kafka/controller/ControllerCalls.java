@@ -2,6 +2,7 @@ package org.apache.kafka.controller;
 
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
@@ -19,6 +20,7 @@ import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.RequestHeaderData;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
@@ -73,7 +75,7 @@ public final class ControllerCalls {
         return Decision.of(result, Errors.forCode(error));
     }
 
-    /** The two periodic tasks that find leaders, in turn; the second does something only if elections may be unclean. */
+    /** The two periodic tasks that find leaders; the second does something only if elections may be unclean. */
     public Decision<?> balance() {
         Decision<Boolean> balanced = Decision.of(managers.replication.maybeBalancePartitionLeaders(), Errors.NONE);
         return balanced.records().isEmpty()
@@ -83,9 +85,10 @@ public final class ControllerCalls {
     /** AlterPartitionReassignments; without replicas it is a cancellation. */
     public Decision<?> reassign(List<Integer> replicas) {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
+        var wanted = new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0)
+            .setReplicas(replicas);
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(partition.topic())
-            .setPartitions(List.of(new AlterPartitionReassignmentsRequestData.ReassignablePartition()
-                .setPartitionIndex(0).setReplicas(replicas))));
+            .setPartitions(List.of(wanted)));
         var result = managers.replication.alterPartitionReassignments(request);
         return Decision.of(result,
             Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode()));
@@ -96,6 +99,26 @@ public final class ControllerCalls {
         var result = managers.configurations.incrementalAlterConfigs(Map.of(topic, Map.of(
             TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(OpType.SET, String.valueOf(minIsr)))), false);
         return Decision.of(result, result.response().get(topic).error());
+    }
+
+    // --- what would be decided, of which nothing is committed --------------------------------------------------------
+
+    /** Whom an election would make the leader; nobody where the leader stays. */
+    public OptionalInt wouldLead(ElectionType type) {
+        return elected(electLeaders(type));
+    }
+
+    public OptionalInt wouldLeadByBalance() {
+        return elected(balance());
+    }
+
+    public boolean wouldCancel() {
+        return reassign(null).error() == Errors.NONE;
+    }
+
+    private static OptionalInt elected(Decision<?> decision) {
+        return decision.records().stream().filter(x -> x instanceof PartitionChangeRecord)
+            .mapToInt(x -> ((PartitionChangeRecord) x).leader()).filter(x -> x >= 0).findFirst();
     }
 
     // --- brokers -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ package org.apache.kafka.controller;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.Uuid;
@@ -19,6 +20,7 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.util.MockTime;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
@@ -42,13 +44,14 @@ public final class ControllerManagers {
         LogContext context = new LogContext();
         SnapshotRegistry snapshots = new SnapshotRegistry(context);
         features = new FeatureControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
-            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();
+            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0)))
+            .build();
         configurations = new ConfigurationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
             .setKafkaConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(Map.of())
             .setFeatureControl(features).build();
         brokers = new ClusterControlManager.Builder().setLogContext(context).setClusterId(CLUSTER).setTime(clock)
             .setSnapshotRegistry(snapshots).setSessionTimeoutNs(SESSION_NS)
-            .setReplicaPlacer(new StripedReplicaPlacer(new java.util.Random(0))).setFeatureControlManager(features)
+            .setReplicaPlacer(new StripedReplicaPlacer(new Random(0))).setFeatureControlManager(features)
             .setBrokerShutdownHandler(this::handleBrokerShutdown).build();
         replication = new ReplicationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
             .setConfigurationControl(configurations).setClusterControl(brokers)
@@ -57,9 +60,7 @@ public final class ControllerManagers {
         brokers.activate();
     }
 
-    private void handleBrokerShutdown(
-        int broker, boolean clean, List<org.apache.kafka.server.common.ApiMessageAndVersion> records
-    ) {
+    private void handleBrokerShutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {
         replication.handleBrokerShutdown(broker, clean, records);
     }
 
