@@ -46,7 +46,7 @@ of_kafka: Mapping[str, tuple[Any, ...]] = {
     "eligible_check": (True,),
     "last_known_leader": ("must-live",),
     "removed_replica": ("stays-eligible",),
-    "replicas_counted": ("own",),
+    "replicas_counted": ("own", "of-partition-0"),
     "unclean_start": ("leaves",),
     "min_isr_change": ("alone",),
     "elr_is_cleared": ("always",),
@@ -286,4 +286,5 @@ def reset(model: Any, state: State) -> list[Command]:
             "replicas": [b for b in in_order(model) if b in replicas],
         },
     }
-    return _call("reset", eligible_leader_replicas=bool(model.elr), image=image)
+    index = 1 if model.reassigns and model.replicas_counted == "of-partition-0" else 0
+    return _call("reset", eligible_leader_replicas=bool(model.elr), index=index, image=image)

@@ -21,6 +21,7 @@ import kafka.server.QuotaFactory;
 import kafka.server.ReplicaManager;
 import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.FetchResponseData;
@@ -51,14 +52,15 @@ final class Broker {
     final ControllerChannel channel = new ControllerChannel();
     final Map<Integer, Fetcher> fetchers = new TreeMap<>();
     private final Map<Integer, UnnotedFetch> unnoted = new TreeMap<>();
-    final TopicIdPartition topicPartition;
+    private final TopicIdPartition topicIdPartition;
+    private final TopicPartition topicPartition;
     private final KRaftMetadataCache metadataCache;
     private final LogManager logManager;
     private final ReplicaManager replicaManager;
     private final QuotaFactory.QuotaManagers quotas;
     private MetadataImage image = MetadataImage.EMPTY;
     private int published = -1;
-    private final Directories directories;
+    final Directories directories;
     private final ObjectNode before;
     private ObjectNode stopped = null;
     private boolean loaded = false;
@@ -70,7 +72,8 @@ final class Broker {
         this.brokerEpoch = brokerEpoch;
         this.folder = folder;
         this.before = before;
-        this.topicPartition = cluster.partition;
+        this.topicIdPartition = cluster.partition;
+        this.topicPartition = cluster.partition();
         this.directories = new Directories(id, folder);
         KafkaConfig config = new KafkaConfig(settings(), false);
         Metrics metrics = new Metrics();
@@ -101,11 +104,11 @@ final class Broker {
     }
 
     Partition partition() {
-        return replicaManager.getPartitionOrException(Cluster.PARTITION);
+        return replicaManager.getPartitionOrException(topicPartition);
     }
 
     private Optional<Partition> online() {
-        return Optional.ofNullable(replicaManager.onlinePartition(Cluster.PARTITION).getOrElse(() -> null));
+        return Optional.ofNullable(replicaManager.onlinePartition(topicPartition).getOrElse(() -> null));
     }
 
     Fetcher fetcher(int leader) {
@@ -138,7 +141,7 @@ final class Broker {
         if (step.delta().topicsDelta() != null) {
             replicaManager.applyDelta(step.delta().topicsDelta(), image);
         }
-        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, Cluster.PARTITION.topic());
+        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, topicPartition.topic());
         if (step.delta().configsDelta() != null && step.delta().configsDelta().changes().containsKey(topic)) {
             logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
         }
@@ -151,7 +154,7 @@ final class Broker {
     JsonNode produce(Cluster cluster, int record) {
         AtomicReference<Errors> refusal = new AtomicReference<>(null);
         cluster.producers.put(record, new Cluster.Told(id, null, true));
-        Managers.append(replicaManager, topicPartition, Logs.record(record), error -> {
+        Managers.append(replicaManager, topicIdPartition, Logs.record(record), error -> {
             cluster.producers.put(record, new Cluster.Told(id, error, false));
             refusal.set(error);
         });
@@ -161,17 +164,18 @@ final class Broker {
         return error == null || error == Errors.NONE ? found : found.put("refused", error.name());
     }
 
-    /** A fetch of a follower, handled at once: the answer has at most one batch, of which there is a copy. */
+    /** A fetch of a follower, handled at once: an answer with a copy of at most one batch. */
     FetchResponseData.PartitionData handleFetch(int follower, long epoch, FetchRequest.PartitionData asked) {
         AtomicReference<FetchPartitionData> said = new AtomicReference<>(null);
         replicaManager.fetchMessages(Managers.fetchParams(follower, epoch), CollectionConverters.asScala(
-            List.of(new Tuple2<>(topicPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
+            List.of(new Tuple2<>(topicIdPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
                 said.set(answers.head()._2());
                 return BoxedUnit.UNIT;
             });
         online().ifPresent(found -> Managers.forgetFetchTime(found, follower));
         FetchPartitionData found = said.get();
-        FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData().setPartitionIndex(0)
+        FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData()
+            .setPartitionIndex(topicPartition.partition())
             .setErrorCode(found.error.code()).setHighWatermark(found.highWatermark)
             .setLogStartOffset(found.logStartOffset);
         try {
@@ -233,7 +237,7 @@ final class Broker {
         forgetLock(holding.get());
         directories.fail(holding.get());
         // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
-        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(Cluster.PARTITION));
+        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(topicPartition));
         replicaManager.tryCompleteActions();
         return found;
     }
@@ -249,10 +253,6 @@ final class Broker {
         field.set(logManager, CollectionConverters.asScala(others).toSeq());
     }
 
-    void replaceFailedDirectories(boolean byEmpty) throws Exception {
-        directories.replaceFailed(id, byEmpty);
-    }
-
     /** In which directory the log is. */
     private Optional<Path> directory() {
         return log().map(x -> Path.of(x.parentDirectory()));
@@ -260,14 +260,6 @@ final class Broker {
 
     Optional<Uuid> directoryId() {
         return directory().map(directories::id);
-    }
-
-    List<Uuid> directoryIds() {
-        return directories.onlineIds();
-    }
-
-    List<Uuid> failedDirectoryIds() {
-        return directories.failedIds();
     }
 
     /** BrokerServer: which broker epoch the files say that were left by a clean shutdown; -1 where they say nothing. */
@@ -296,7 +288,7 @@ final class Broker {
             log.get().truncateTo(command.get("kept").asLong());
         }
         if (log.isPresent() && command.hasNonNull("on_disk")) {
-            checkpointFile(directory().get()).write(Map.of(Cluster.PARTITION, command.get("on_disk").asLong()));
+            checkpointFile(directory().get()).write(Map.of(topicPartition, command.get("on_disk").asLong()));
         }
         stopped = onDisk();
         close();
@@ -332,7 +324,7 @@ final class Broker {
     // --- read back ---------------------------------------------------------------------------------------------------
 
     private Optional<Log> log() {
-        return Log.of(logManager);
+        return Log.of(logManager, topicPartition);
     }
 
     /** What a broker has that neither leads nor follows. */
@@ -345,7 +337,7 @@ final class Broker {
         if (holding.isEmpty()) {
             return found.has("high_watermark") ? found : found.put("high_watermark", 0);
         }
-        Long known = found.get("log").isEmpty() ? null : checkpointFile(holding.get()).read().get(Cluster.PARTITION);
+        Long known = found.get("log").isEmpty() ? null : checkpointFile(holding.get()).read().get(topicPartition);
         return found.put("high_watermark", known == null ? 0 : Math.min(known, found.get("log").size()));
     }
 

@@ -26,11 +26,11 @@ import org.apache.kafka.server.util.MockTime;
  * they were committed. All of it is of one thread, and the clock stands still.
  */
 final class Cluster {
-    static final TopicPartition PARTITION = new TopicPartition("topic", 0);
+    static final String TOPIC = "topic";
 
     final MockTime time = new MockTime(Broker.NOW_MS, 0);
     final List<List<ApiMessage>> batches = new ArrayList<>();
-    TopicIdPartition partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+    TopicIdPartition partition = null;
     MetadataImage committed = MetadataImage.EMPTY;
     final TreeMap<Integer, Broker> brokers = new TreeMap<>();
     final TreeMap<Integer, Told> producers = new TreeMap<>();
@@ -80,7 +80,7 @@ final class Cluster {
         batches.clear();
         producers.clear();
         committed = MetadataImage.EMPTY;
-        partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+        partition = new TopicIdPartition(Uuid.randomUuid(), command.get("index").asInt(), TOPIC);
         resets += 1;
         for (int id = 0; id < command.get("image").get("brokers").asInt(); id++) {
             brokers.put(id, new Broker(id, 0, this, folder.resolve(resets + "-" + id), null));
@@ -106,7 +106,7 @@ final class Cluster {
     private JsonNode start(JsonNode command) throws Exception {
         int id = command.get("broker").asInt();
         Broker before = brokers.get(id);
-        before.replaceFailedDirectories(command.get("failed_directory").asText().equals("replaced"));
+        before.directories.replaceFailed(id, command.get("failed_directory").asText().equals("replaced"));
         long epoch = command.get("broker_epoch").asLong();
         brokers.put(id, new Broker(id, epoch, this, before.folder, before.stopped()));
         return JsonNodeFactory.instance.objectNode();
@@ -129,8 +129,12 @@ final class Cluster {
         return new Step(delta, delta.apply(new MetadataProvenance(last, 1, Broker.NOW_MS, true)));
     }
 
+    TopicPartition partition() {
+        return partition.topicPartition();
+    }
+
     PartitionRegistration registration(MetadataImage image) {
-        return image.topics().getPartition(partition.topicId(), 0);
+        return image.topics().getPartition(partition.topicId(), partition.partition());
     }
 
     ObjectNode state() throws Exception {

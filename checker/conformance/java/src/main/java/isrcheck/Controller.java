@@ -58,7 +58,7 @@ final class Controller {
             case "register" -> register(cluster.brokers.get(broker));
             case "assign_directory" -> assignDirectory(cluster.brokers.get(broker));
             case "directories_offline" -> commit(
-                calls.reportDirectories(broker, cluster.brokers.get(broker).failedDirectoryIds()));
+                calls.reportDirectories(broker, cluster.brokers.get(broker).directories.failedIds()));
             default -> throw new IllegalArgumentException("no such command: " + command);
         };
     }
@@ -81,7 +81,7 @@ final class Controller {
 
     /** The image that brokers make of the records has the partition as the controller has it. */
     private void checkImage() {
-        PartitionRegistration mine = managers.partition(cluster.partition.topicId());
+        PartitionRegistration mine = managers.partition(cluster.partition);
         PartitionRegistration theirs = cluster.registration(cluster.committed);
         if (!mine.equals(theirs)) {
             throw new IllegalStateException("the controller has " + mine + ", the image " + theirs);
@@ -100,7 +100,7 @@ final class Controller {
 
     /** Replicas to be asked for: what is asked for already is no change, so it is asked for in another order. */
     private List<Integer> replicas(List<Integer> wanted) {
-        int[] now = managers.partition(cluster.partition.topicId()).replicas;
+        int[] now = managers.partition(cluster.partition).replicas;
         if (IntStream.of(now).boxed().toList().equals(wanted)) {
             Collections.reverse(wanted);
         }
@@ -137,13 +137,13 @@ final class Controller {
 
     private JsonNode register(Broker broker) {
         return commit(calls.registerBroker(
-            broker.id, broker.brokerEpoch, broker.previousBrokerEpoch(), broker.directoryIds()));
+            broker.id, broker.brokerEpoch, broker.previousBrokerEpoch(), broker.directories.onlineIds()));
     }
 
     /** The directory of the log if the one of before has failed; otherwise another, as if the log had been moved. */
     private JsonNode assignDirectory(Broker broker) {
-        Uuid now = managers.partition(cluster.partition.topicId()).directory(broker.id);
-        List<Uuid> others = new ArrayList<>(broker.directoryIds());
+        Uuid now = managers.partition(cluster.partition).directory(broker.id);
+        List<Uuid> others = new ArrayList<>(broker.directories.onlineIds());
         if (others.remove(now)) {
             return commit(calls.assignDirectory(broker.id, others.get(0)));
         }
@@ -152,7 +152,7 @@ final class Controller {
 
     ObjectNode state() {
         ObjectNode found = JsonNodeFactory.instance.objectNode();
-        found.set("partition", Images.written(managers.partition(cluster.partition.topicId())));
+        found.set("partition", Images.written(managers.partition(cluster.partition)));
         ObjectNode brokers = found.putObject("brokers");
         for (BrokerRegistration broker : managers.registrations().values()) {
             brokers.set(String.valueOf(broker.id()), Images.written(broker));

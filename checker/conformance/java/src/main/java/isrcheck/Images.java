@@ -5,8 +5,11 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.apache.kafka.common.DirectoryId;
+import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metadata.ConfigRecord;
@@ -29,14 +32,17 @@ final class Images {
     static List<ApiMessage> first(Cluster cluster, JsonNode image, boolean eligibleLeaderReplicas) {
         List<ApiMessage> records = new ArrayList<>(features(eligibleLeaderReplicas));
         Uuid topic = cluster.partition.topicId();
-        records.add(new TopicRecord().setName(Cluster.PARTITION.topic()).setTopicId(topic));
+        records.add(new TopicRecord().setName(Cluster.TOPIC).setTopicId(topic));
         image.get("configuration").fields().forEachRemaining(x -> records.add(new ConfigRecord()
-            .setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName(Cluster.PARTITION.topic())
+            .setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName(Cluster.TOPIC)
             .setName(x.getKey()).setValue(x.getValue().asText())));
         for (int id = 0; id < image.get("brokers").asInt(); id++) {
             records.add(registered(id));
         }
-        records.add(created(topic, image.get("partition")));
+        if (cluster.partition.partition() != 0) {
+            records.add(other(topic, image.get("partition").get("replicas").size()));
+        }
+        records.add(created(cluster.partition, image.get("partition")));
         return records;
     }
 
@@ -61,9 +67,18 @@ final class Images {
         return record;
     }
 
-    private static PartitionRecord created(Uuid topic, JsonNode said) {
+    /** Partition 0, where ours is another: so many replicas of brokers that there are not here. */
+    private static PartitionRecord other(Uuid topic, int replicas) {
+        List<Integer> others = IntStream.range(100, 100 + replicas).boxed().toList();
+        return new PartitionRecord().setPartitionId(0).setTopicId(topic).setReplicas(others).setIsr(others)
+            .setAddingReplicas(List.of()).setRemovingReplicas(List.of()).setLeader(100).setLeaderEpoch(0)
+            .setPartitionEpoch(0).setDirectories(Arrays.asList(DirectoryId.unassignedArray(replicas)));
+    }
+
+    private static PartitionRecord created(TopicIdPartition partition, JsonNode said) {
         List<Integer> replicas = numbers(said.get("replicas"));
-        return new PartitionRecord().setPartitionId(0).setTopicId(topic).setReplicas(replicas)
+        return new PartitionRecord().setPartitionId(partition.partition()).setTopicId(partition.topicId())
+            .setReplicas(replicas)
             .setIsr(numbers(said.get("isr"))).setAddingReplicas(List.of()).setRemovingReplicas(List.of())
             .setLeader(said.get("leader").asInt()).setLeaderEpoch(0).setPartitionEpoch(0)
             .setDirectories(replicas.stream().map(x -> directories(x).get(0)).toList());

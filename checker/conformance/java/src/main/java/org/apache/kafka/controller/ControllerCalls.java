@@ -69,7 +69,7 @@ public final class ControllerCalls {
     public Decision<?> electLeaders(ElectionType type) {
         ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType(type.value);
         request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions()
-            .setTopic(partition.topic()).setPartitions(List.of(0)));
+            .setTopic(partition.topic()).setPartitions(List.of(partition.partition())));
         var result = managers.replication.electLeaders(request);
         short error = result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode();
         return Decision.of(result, Errors.forCode(error));
@@ -85,8 +85,8 @@ public final class ControllerCalls {
     /** AlterPartitionReassignments; without replicas it is a cancellation. */
     public Decision<?> reassign(List<Integer> replicas) {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
-        var wanted = new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0)
-            .setReplicas(replicas);
+        var wanted = new AlterPartitionReassignmentsRequestData.ReassignablePartition()
+            .setPartitionIndex(partition.partition()).setReplicas(replicas);
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(partition.topic())
             .setPartitions(List.of(wanted)));
         var result = managers.replication.alterPartitionReassignments(request);
@@ -192,8 +192,9 @@ public final class ControllerCalls {
     public Decision<?> assignDirectory(int broker, Uuid directory) {
         AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData().setBrokerId(broker)
             .setBrokerEpoch(managers.registrations().get(broker).epoch());
+        var index = new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(partition.partition());
         var topic = new AssignReplicasToDirsRequestData.TopicData().setTopicId(partition.topicId())
-            .setPartitions(List.of(new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(0)));
+            .setPartitions(List.of(index));
         request.setDirectories(List.of(
             new AssignReplicasToDirsRequestData.DirectoryData().setId(directory).setTopics(List.of(topic))));
         return decided(() -> managers.replication.handleAssignReplicasToDirs(request));

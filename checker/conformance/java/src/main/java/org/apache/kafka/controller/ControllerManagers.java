@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import kafka.server.KafkaRaftServer;
-import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
@@ -95,8 +95,8 @@ public final class ControllerManagers {
         return offset;
     }
 
-    public PartitionRegistration partition(Uuid topic) {
-        return replication.getPartition(topic, 0);
+    public PartitionRegistration partition(TopicIdPartition partition) {
+        return replication.getPartition(partition.topicId(), partition.partition());
     }
 
     public Map<Integer, BrokerRegistration> registrations() {
