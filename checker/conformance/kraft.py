@@ -148,7 +148,13 @@ def _start(x: Moment) -> list[Command]:
 def _begin_shutdown(x: Moment) -> list[Command]:
     """BrokerServer: the heartbeat says so first, then ReplicaManager hears of it."""
     b = x.arguments["b"]
-    return [*_call("begin_shutdown", broker=b), *_call("prepare_shutdown", broker=b)]
+    return [*_call("heartbeat", broker=b, want_shut_down=True), *_call("prepare_shutdown", broker=b)]
+
+
+def _directories_offline(x: Moment) -> list[Command]:
+    """Whoever is fenced would be unfenced with it; in the model that is another step, and so it is asked for here."""
+    b = x.arguments["b"]
+    return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
 
 
 def _session_ends(x: Moment) -> list[Command]:
@@ -210,9 +216,9 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "elect-leader-for-leaderless-partition": lambda x: _call("balance"),
     "fence-broker": _session_ends,
     "fence-stopped-broker": _session_ends,
-    "unfence-broker": lambda x: _call("unfence", broker=x.arguments["b"]),
+    "unfence-broker": lambda x: _call("heartbeat", broker=x.arguments["b"]),
     "incremental-alter-configs": lambda x: _call("alter_min_isr", min_isr=x.model.min_isr_then),
-    "handle-directories-offline": lambda x: _call("directories_offline", broker=x.arguments["b"]),
+    "handle-directories-offline": _directories_offline,
     "handle-assign-replicas-to-dirs": lambda x: _call("assign_directory", broker=x.arguments["b"]),
 }
 

@@ -26,8 +26,7 @@ import org.apache.kafka.metadata.PartitionRegistration;
  */
 final class Controller {
     static final Set<String> COMMANDS = Set.of("alter_partition", "lose_response", "elect_leaders", "balance",
-        "reassign", "alter_min_isr", "expire_session", "begin_shutdown", "finish_shutdown", "unfence", "register",
-        "assign_directory", "directories_offline");
+        "reassign", "alter_min_isr", "expire_session", "heartbeat", "finish_shutdown", "register", "assign_directory");
 
     private final Cluster cluster;
     private final ControllerManagers managers;
@@ -52,13 +51,10 @@ final class Controller {
                 command.hasNonNull("replicas") ? replicas(Images.numbers(command.get("replicas"))) : null));
             case "alter_min_isr" -> commit(calls.alterMinIsr(command.get("min_isr").asInt()));
             case "expire_session" -> commit(calls.expireSession(broker));
-            case "unfence" -> heartbeat(broker, false);
-            case "begin_shutdown" -> heartbeat(broker, true);
+            case "heartbeat" -> heartbeat(broker, command);
             case "finish_shutdown" -> finishShutdown(broker);
             case "register" -> register(cluster.brokers.get(broker));
             case "assign_directory" -> assignDirectory(cluster.brokers.get(broker));
-            case "directories_offline" -> commit(
-                calls.reportDirectories(broker, cluster.brokers.get(broker).directories.failedIds()));
             default -> throw new IllegalArgumentException("no such command: " + command);
         };
     }
@@ -107,8 +103,12 @@ final class Controller {
         return wanted;
     }
 
-    private JsonNode heartbeat(int broker, boolean wantShutDown) {
-        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, false, wantShutDown, List.of());
+    /** A heartbeat says what a broker wants, and which of its directories have failed where it is to say so. */
+    private JsonNode heartbeat(int broker, JsonNode command) {
+        List<Uuid> failed = command.path("directories").asBoolean()
+            ? cluster.brokers.get(broker).directories.failedIds() : List.of();
+        Decision<BrokerHeartbeatReply> decision = calls.heartbeat(
+            broker, command.path("want_fence").asBoolean(), command.path("want_shut_down").asBoolean(), failed);
         JsonNode found = commit(decision);
         if (decision.answer() != null) {
             calls.afterHeartbeat(broker, decision.answer());

@@ -16,7 +16,7 @@ final class Directories {
     private final TreeMap<Path, Uuid> ids = new TreeMap<>();
     private final TreeSet<Path> failed = new TreeSet<>();
 
-    /** Two directories at first; later those that are in the folder. */
+    /** So many directories at first; later those that are in the folder. */
     Directories(int broker, Path folder) throws IOException {
         if (!Files.exists(folder)) {
             Files.createDirectories(folder);
@@ -62,7 +62,7 @@ final class Directories {
         for (Path directory : failed) {
             delete(directory);
             if (byEmpty) {
-                long number = ids.get(directory).getLeastSignificantBits() + 2;
+                long number = ids.get(directory).getLeastSignificantBits() + Images.DIRECTORIES;
                 format(directory.resolveSibling(String.valueOf(number)), broker, new Uuid(broker + 1, number));
             }
         }

@@ -26,6 +26,8 @@ import org.apache.kafka.server.common.MetadataVersion;
 
 /** The records that a path begins with, and what images and registrations say, as JSON data. */
 final class Images {
+    static final int DIRECTORIES = 3;
+
     private Images() { }
 
     /** Features, the topic, its configuration, the brokers, and one partition, as we are told of them. */
@@ -46,9 +48,9 @@ final class Images {
         return records;
     }
 
-    /** Every broker has two directories. */
+    /** Every broker has three directories: one is left if two fail, without which it would stop. */
     static List<Uuid> directories(int broker) {
-        return List.of(new Uuid(broker + 1, 1), new Uuid(broker + 1, 2));
+        return IntStream.rangeClosed(1, DIRECTORIES).mapToObj(x -> new Uuid(broker + 1, x)).toList();
     }
 
     private static List<ApiMessage> features(boolean eligibleLeaderReplicas) {

@@ -184,11 +184,6 @@ public final class ControllerCalls {
 
     // --- directories -------------------------------------------------------------------------------------------------
 
-    /** A heartbeat that says which directories have failed; whoever is fenced does not ask for more at once. */
-    public Decision<?> reportDirectories(int broker, List<Uuid> offline) {
-        return heartbeat(broker, managers.registrations().get(broker).fenced(), false, offline);
-    }
-
     public Decision<?> assignDirectory(int broker, Uuid directory) {
         AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData().setBrokerId(broker)
             .setBrokerEpoch(managers.registrations().get(broker).epoch());
