@@ -94,7 +94,6 @@ weights: Mapping[str, int] = {
 
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
-    "maybe-replace-current-with-future-replica": "the harness moves no log",
 }
 """Actions that the harness cannot take, and why; a path ends before the first of them."""
 
@@ -206,6 +205,7 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
     "register-broker": _start,
     "begin-controlled-shutdown": _begin_shutdown,
     "handle-log-dir-failure": _fail_directory,
+    "maybe-replace-current-with-future-replica": lambda x: _call("move_log", broker=x.arguments["b"]),
     # the controller
     "alter-partition": lambda x: _call("alter_partition", broker=x.arguments["b"]),
     "alter-partition-and-elect": lambda x: _call("alter_partition", broker=x.arguments["b"]),
@@ -239,7 +239,12 @@ def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Whether Kafka may do this now: the preferred leader is one, and the model's is any where order does not count."""
+    """Whether Kafka may do this now: the preferred leader is one, and the model's is any where order does not count.
+
+    A broker moves a log only if it has the partition; in the model anybody may, to whom it makes no difference.
+    """
+    if action == "maybe-replace-current-with-future-replica":
+        return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
     if action != "elect-preferred-leader" or model.election != "any-order":
         return True
     return bool(arguments["leader"] == answer["controller"]["partition"]["replicas"][0])

@@ -87,7 +87,8 @@ def test_every_recorded_path_conforms_but_where_its_settings_are_not_kafkas(harn
     report = report_on(harness)
     assert not report.of("differs")
     assert len(report.outcomes) == len(list(SCENARIOS.glob("*/trace.itf.json")))
-    assert len(report.of("conforms")) >= 21
+    assert len(report.of("conforms")) >= 23
+    assert not report.of("not-driven-to-its-end")
     settings = {name for x in report.of("differs-as-its-settings-do") for name in x.of_others}
     assert settings >= {
         "diverging_fetch", "expand_guard", "epoch_begins", "fetch_fencing", "high_watermark_min_isr", "pending_isr",
@@ -305,6 +306,11 @@ def test_failed_directories_conform(harness: Harness) -> None:
         settings = {"directory_failures": 2, "directory_assignments": 0, "failed_directory": failed}
         driven = first_difference(driver(harness, **{**kraft.walks, **settings}), most=15)
         assert driven is None, driven
+
+
+def test_moved_logs_conform(harness: Harness) -> None:
+    driven = first_difference(driver(harness, **{**kraft.walks, "log_moves": 2}), most=15)
+    assert driven is None, driven
 
 
 def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_failed(harness: Harness) -> None:

@@ -61,6 +61,7 @@ final class Broker {
     private MetadataImage image = MetadataImage.EMPTY;
     private int published = -1;
     final Directories directories;
+    Movers movers;
     private final ObjectNode before;
     private ObjectNode stopped = null;
     private boolean loaded = false;
@@ -251,6 +252,10 @@ final class Broker {
         List<FileLock> others = CollectionConverters.asJava(locks).stream()
             .filter(x -> !x.file().toPath().startsWith(directory)).toList();
         field.set(logManager, CollectionConverters.asScala(others).toSeq());
+    }
+
+    JsonNode moveLog() {
+        return movers.move(topicPartition, directories.another(directory().orElseThrow()));
     }
 
     /** In which directory the log is. */

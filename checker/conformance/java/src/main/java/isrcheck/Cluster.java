@@ -63,6 +63,7 @@ final class Cluster {
             case "lag" -> broker(command).lag(command.get("follower").asInt());
             case "answer_alteration" -> broker(command).channel.answer();
             case "prepare_shutdown" -> broker(command).beginShutdown();
+            case "move_log" -> broker(command).moveLog();
             case "fail_directory" -> failDirectory(command);
             case "stop" -> stop(command);
             case "start" -> start(command);

@@ -49,6 +49,11 @@ final class Directories {
         return failed.stream().map(ids::get).toList();
     }
 
+    /** One that is online, and not this. */
+    Path another(Path directory) {
+        return ids.keySet().stream().filter(x -> !x.equals(directory) && !failed.contains(x)).findFirst().orElseThrow();
+    }
+
     Uuid id(Path directory) {
         return ids.get(directory);
     }
