@@ -336,6 +336,7 @@ def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_
     assert run({"op": "heartbeat", "broker": 0}) == (1, [1], [0])
     assert run({"op": "balance"}) == (-1, [1], [0])
     assert run({"op": "heartbeat", "broker": 1, "directories": True}, {"op": "balance"}) == (-1, [1], [0])
+    assert run({"op": "expire_session", "broker": 1}) == (0, [0], [1])
 
 
 def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:

@@ -281,12 +281,20 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:
-        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR."""
+        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR.
+
+        Of one that is no replica any more the controller knows no directory (updatePartitionDirectories).
+        """
         if not self.directory_failures:
             return
         s.require(s.offline.has(b), ~s.without_directory.has(b), self.runs(s, b))
-        active = s.live - {b}
-        self.commit_change(s, {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions})
+        active, changes = s.live - {b}, {}
+        for p in self.all_partitions:
+            state, known = s.state[p], self.is_replica(s.state[p], b)
+            s.require(when(known, True, state.leader == leader))
+            change = self.build(s, p, state.isr - {b}, leader, active, elects=known)
+            changes[p] = self.only_where(s, p, known, change)
+        self.commit_change(s, changes)
         s.without_directory = s.without_directory | {b}
 
     def told_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:
