@@ -241,10 +241,15 @@ def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
 def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
     """Whether Kafka may do this now: the preferred leader is one, and the model's is any where order does not count.
 
-    A broker moves a log only if it has the partition; in the model anybody may, to whom it makes no difference.
+    A broker moves a log only if it has the partition; in the model anybody may, to whom it makes no difference. A
+    directory fails only if the controller knows that the replica is there: of others it has yet to be told, in a step
+    that the model does not ask for.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
+    if action == "handle-log-dir-failure":
+        known = answer["controller"]["partition"]["directories"].get(str(arguments["b"]))
+        return known is None or bool(known == answer["brokers"][str(arguments["b"])].get("directory"))
     if action != "elect-preferred-leader" or model.election != "any-order":
         return True
     return bool(arguments["leader"] == answer["controller"]["partition"]["replicas"][0])

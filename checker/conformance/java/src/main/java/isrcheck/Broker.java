@@ -362,6 +362,7 @@ final class Broker {
         Optional<Partition> partition = online();
         ObjectNode found = partition.isPresent() ? JsonNodeFactory.instance.objectNode() : onDisk();
         found.put("up", true).put("published", published).put("broker_epoch", brokerEpoch);
+        directoryId().ifPresent(x -> found.put("directory", x.toString()));
         found.set("image", Images.written(cluster, image));
         found.set("alteration", channel.state());
         ObjectNode answers = found.putObject("answers");

@@ -112,7 +112,12 @@ final class Images {
     }
 
     static ObjectNode written(PartitionRegistration said) {
-        return JsonNodeFactory.instance.objectNode().put("leader", said.leader).put("epoch", said.leaderEpoch)
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        ObjectNode directories = found.putObject("directories");
+        for (int replica : said.replicas) {
+            directories.put(String.valueOf(replica), said.directory(replica).toString());
+        }
+        return found.put("leader", said.leader).put("epoch", said.leaderEpoch)
             .put("version", said.partitionEpoch).<ObjectNode>set("isr", array(said.isr))
             .<ObjectNode>set("replicas", array(said.replicas)).<ObjectNode>set("adding", array(said.addingReplicas))
             .<ObjectNode>set("removing", array(said.removingReplicas)).<ObjectNode>set("elr", array(said.elr))
