@@ -45,6 +45,17 @@ class Conformance(Protocol):
     calls: Mapping[str, Callable[[Moment], list[Command]]]
     """An action as calls."""
 
+    def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arguments of an action that Kafka has settled, where the model leaves them open; after its calls were run."""
+
+    def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
+        """Whether Kafka may take an instance of an action in the state that it is in, where it decides that itself."""
+
+    def offers(
+        self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
+    ) -> Mapping[str, bool]:
+        """Whether Kafka would take an action now, for those of which the model can say whether they are enabled."""
+
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that make the first state of a path."""
 

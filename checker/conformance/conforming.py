@@ -147,7 +147,7 @@ class Conforming:
             model, path = recorded(self.loaded, scenario)
             driver = self._driver(model)
             name, length = f"scenario {scenario.name}", len(path) - 1
-            outcome = self._outcome(driver, name, driver.drive(iter(driver.walked(path))), length)
+            outcome = self._outcome(driver, name, driver.drive(driver.walked(path)), length)
             if outcome.of_others and outcome.driven.difference is not None:
                 driver, outcome = self._controlled(driver, outcome, path)
             self._add(driver, outcome)
@@ -156,7 +156,8 @@ class Conforming:
         """The same steps at Kafka's own settings, if they do not conform; otherwise what there was."""
         own = {name: self.mapping.of_kafka[name][0] for name in outcome.of_others}
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
-        control = self._outcome(other, outcome.name, other.drive(iter(other.walked(path))), outcome.length)
+        begun = [other.first(), *path[1:]]  # Other settings may have other variables.
+        control = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
         return (driver, outcome) if control.driven.difference is None else (other, control)
 
     def _driver(self, model: Model) -> Driver:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import SeenState
 
+Path = Generator[Step, Step | None, None]
+"""Steps that are asked for one by one, each after the one that was taken."""
 SHORTENINGS: Final = 400
 """Paths that are driven, at most, to make one shorter that does not conform."""
 MISSING: Final = "nothing"
@@ -70,60 +72,100 @@ class Driver:
         self.harness, self.interpreter, self.mapping = harness, interpreter, mapping
         self.model: Any = interpreter.model
         self.numbers = {label: i for i, label in enumerate(interpreter.labels)}
+        self.answer: Mapping[str, Any] = {}
+
+    def first(self) -> Step:
+        """The first state, of several any."""
+        return Step(None, None, initial_states(self.model)[0])
 
     def trace(self, steps: Sequence[Step]) -> Trace:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Takes steps until there is a difference, or the path ends."""
+        """Takes steps until there is a difference, or the path ends; a path hears which steps were taken.
+
+        That may be another than it asked for, where the model leaves open what Kafka decides.
+        """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
-        difference, batches = self._compared(0, self.mapping.reset(self.model, before), first.state)
-        for step in path if difference is None else ():
+        difference = self._run(0, self.mapping.reset(self.model, before)) or self._compared(0, first.state)
+        step = None if difference is not None else _following(path, first)
+        while step is not None:
             assert step.label is not None
             if step.label.action in self.mapping.unreached:
                 return Driven(tuple(taken), None, step.label.action)
-            after = as_data(self.model.domains, step.state)
-            moment = Moment(self.model, step.label.action, step.label.to_json(), before, after, batches)
+            moment = self._moment(before, step)
+            difference = self._run(len(taken), self.mapping.calls[moment.action](moment))
+            if difference is None:
+                step = self._as_decided(moment, taken[-1], step)
+                difference = self._compared(len(taken), step.state)
             taken.append(step)
-            commands = self.mapping.calls[step.label.action](moment)
-            difference, batches = self._compared(len(taken) - 1, commands, step.state)
-            before = after
-            if difference is not None:
-                break
+            before = as_data(self.model.domains, step.state)
+            step = None if difference is not None else _following(path, step)
         return Driven(tuple(taken), difference, None)
 
-    def _compared(self, step: int, commands: list[Command], after: State) -> tuple[Difference | None, int]:
-        """Runs commands and compares what comes of them; how many batches of metadata there are, less one."""
+    def _moment(self, before: Mapping[str, Any], step: Step) -> Moment:
+        assert step.label is not None
+        after = as_data(self.model.domains, step.state)
+        return Moment(self.model, step.label.action, step.label.to_json(), before, after, self.answer["last_batch"])
+
+    def _run(self, step: int, commands: list[Command]) -> Difference | None:
+        """Runs commands, and keeps the state that the harness has then; a fault or a refusal is a difference."""
         try:
             answer = self.harness.run(commands)
         except HarnessFault as fault:
-            return Difference(step, str(fault), ()), 0
+            return Difference(step, str(fault), ())
+        self.answer = answer["state"]
         refusals = [x["refused"] for x in answer["results"] if "refused" in x]
-        if refusals:
-            return Difference(step, refusals[0], ()), 0
-        state, data = answer["state"], as_data(self.model.domains, after)
-        says = self.mapping.expected(self.model, data, SeenState(self.model, after))
-        has = self.mapping.found(self.model, data, state)
+        return Difference(step, refusals[0], ()) if refusals else None
+
+    def _as_decided(self, moment: Moment, before: Step, step: Step) -> Step:
+        """The same action with what Kafka has decided itself; the step itself if the model does not allow that."""
+        decided = self.mapping.decided(moment, self.answer)
+        if all(moment.arguments[name] == value for name, value in decided.items()):
+            return step
+        wanted = {**moment.arguments, **decided}
+        for label in self.interpreter.labels:
+            if label.action == moment.action and label.to_json() == wanted:
+                number = self.numbers[label]
+                after = self.interpreter.step(before.state, number)
+                if after is not None:
+                    return Step(label, self.interpreter.actors[number], after)
+        return step
+
+    def _compared(self, step: int, after: State) -> Difference | None:
+        """What is not in Kafka as it is in a state of the model."""
+        data = as_data(self.model.domains, after)
+        seen = SeenState(self.model, after)
+        says = self.mapping.expected(self.model, data, seen)
+        has = self.mapping.found(self.model, data, self.answer)
+        for action, does in self.mapping.offers(self.model, data, seen, self.answer).items():
+            says[f"enabled({action})"] = self._is_enabled(after, action)
+            has[f"enabled({action})"] = does
         parts = tuple(differences(says, has))
-        return Difference(step, None, parts) if parts else None, state["last_batch"]
+        return Difference(step, None, parts) if parts else None
+
+    def _is_enabled(self, state: State, action: str) -> bool:
+        """Whether any instance of an action is enabled that Kafka may take."""
+        labels = self.interpreter.labels
+        return any(label.action == action and self._step(state, i) is not None for i, label in enumerate(labels))
 
     # --- paths ------------------------------------------------------------------------------------------------------
 
-    def walk(self, seed: int, number: int, depth: int) -> Iterator[Step]:
+    def walk(self, seed: int, number: int, depth: int) -> Path:
         """A random walk of at most `depth` steps: one of the actions that are enabled, then one of its instances.
 
-        What it does depends on the seed and its number alone. It takes no action that the harness does not reach.
+        What it does depends on the seed and its number alone, and on what Kafka decides where it is driven. It takes no
+        action that the harness does not reach.
         """
         choose = random.Random(f"{seed}/{number}")
-        state = choose.choice(initial_states(self.model))
-        yield Step(None, None, state)
-        for _ in range(depth):
-            step = self._any_step(state, choose)
+        step: Step | None = Step(None, None, choose.choice(initial_states(self.model)))
+        self.answer = {}
+        for _ in range(depth + 1):
             if step is None or not self.interpreter.counted(step.state):
                 return
-            yield step
-            state = step.state
+            step = (yield step) or step
+            step = self._any_step(step.state, choose)
 
     def _any_step(self, state: State, choose: random.Random) -> Step | None:
         by_action: dict[str, list[int]] = {}
@@ -134,10 +176,18 @@ class Driver:
         drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
         for action in sorted(by_action, key=lambda each: -drawn[each]):
             for number in choose.sample(by_action[action], len(by_action[action])):
-                after = self.interpreter.step(state, number)
-                if after is not None:
-                    return Step(self.interpreter.labels[number], self.interpreter.actors[number], after)
+                step = self._step(state, number)
+                if step is not None:
+                    return step
         return None
+
+    def _step(self, state: State, number: int) -> Step | None:
+        """An action instance from a state, if it is enabled and Kafka may do it there."""
+        label, after = self.interpreter.labels[number], self.interpreter.step(state, number)
+        possible = after is not None and (
+            not self.answer or self.mapping.is_possible(self.model, label.action, label.to_json(), self.answer)
+        )
+        return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
         """A path that differs in the same way, with steps left out that are beside the point; the end stays last.
@@ -150,7 +200,7 @@ class Driver:
         while tries < SHORTENINGS and (gone := next(parts, None)) is not None:
             tries += 1
             kept = [step for i, step in enumerate(best.steps) if i not in gone]
-            shorter = self.drive(iter(self.walked(kept, loosely=True)))
+            shorter = self.drive(self.walked(kept, loosely=True))
             if _kind(shorter) == kind and shorter.taken < best.taken:
                 best = shorter
                 parts = self._parts(best, len(gone))
@@ -165,20 +215,18 @@ class Driver:
             size //= 2
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
-    def walked(self, steps: Sequence[Step], loosely: bool = False) -> list[Step]:
+    def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
         """The same action instances from the same start; those that are not enabled any more are left out.
 
         Loosely another instance of the same action and actor takes the place of such a one, if there is any.
         """
-        found = [steps[0]]
-        for step in steps[1:]:
-            assert step.label is not None
-            for number in self._instances(step.label, loosely):
-                after = self.interpreter.step(found[-1].state, number)
-                if after is not None and self.interpreter.counted(after):
-                    found.append(Step(self.interpreter.labels[number], self.interpreter.actors[number], after))
-                    break
-        return found
+        at = (yield steps[0]) or steps[0]
+        for wanted in steps[1:]:
+            assert wanted.label is not None
+            instances = (self._step(at.state, number) for number in self._instances(wanted.label, loosely))
+            step = next((x for x in instances if x is not None and self.interpreter.counted(x.state)), None)
+            if step is not None:
+                at = (yield step) or step
 
     def _instances(self, label: Label, loosely: bool) -> list[int]:
         number = self.numbers[label]
@@ -187,6 +235,14 @@ class Driver:
         actors, labels = self.interpreter.actors, self.interpreter.labels
         others = [i for i, x in enumerate(labels) if x.action == label.action and actors[i] == actors[number]]
         return [number, *(i for i in others if i != number)]
+
+
+def _following(path: Iterator[Step], taken: Step) -> Step | None:
+    """The next step of a path, which may depend on the one that was taken; nothing at its end."""
+    try:
+        return path.send(taken) if isinstance(path, Generator) else next(path)
+    except StopIteration:
+        return None
 
 
 def _kind(driven: Driven) -> str | None:

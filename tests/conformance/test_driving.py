@@ -67,6 +67,9 @@ def counting(limit: int = 9) -> tuple[Driver, Echo]:
         weights={},
         unreached={"leap": "nobody leaps"},
         calls={"count": lambda x: [{"op": "count"}], "rest": lambda x: []},
+        decided=lambda moment, answer: {},
+        is_possible=lambda model, action, arguments, answer: True,
+        offers=lambda model, state, seen, answer: {},
         reset=lambda model, state: [{"op": "reset"}],
         expected=lambda model, state, seen: {"n": state["n"]},
         found=lambda model, state, answer: {"n": answer["n"]},
@@ -109,13 +112,72 @@ def test_a_difference_ends_a_path_and_is_made_shorter() -> None:
     assert [step.label.action for step in shorter.steps[1:] if step.label] == ["count"] * 3
 
 
+class Drawing(Model):
+    """A number that is any of three is drawn, and counts what was drawn."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"sum": number(0, 20)}
+
+    @action(drawn=number(1, 3), actor="somebody")
+    def draw(self, s: Any, drawn: int) -> None:
+        """Adds what is drawn."""
+        s.require(s.sum < 17)
+        s.sum += drawn
+
+
+def drawing(*numbers: int) -> Driver:
+    """A harness that draws numbers of its own, again and again from the first."""
+    told = {"sum": 0, "last_batch": 0, "drawn": 0}
+
+    def state(commands: list[Command]) -> dict[str, Any]:
+        told["drawn"] = numbers[len(harness.told) % len(numbers)] if commands[0]["op"] == "draw" else 0
+        told["sum"] = told["sum"] + told["drawn"] if told["drawn"] else 0
+        return dict(told)
+
+    harness = Echo(state)
+    mapping = SimpleNamespace(
+        weights={},
+        unreached={},
+        calls={"draw": lambda x: [{"op": "draw"}]},
+        decided=lambda moment, answer: {"drawn": answer["drawn"]},
+        is_possible=lambda model, action, arguments, answer: True,
+        offers=lambda model, state, seen, answer: {},
+        reset=lambda model, state: [{"op": "reset"}],
+        expected=lambda model, state, seen: {"sum": state["sum"]},
+        found=lambda model, state, answer: {"sum": answer["sum"]},
+    )
+    return Driver(harness, Interpreter(Drawing(), {}), mapping)  # type: ignore[arg-type]
+
+
+def test_what_the_model_leaves_open_is_taken_from_kafka() -> None:
+    found = drawing(1, 3)
+    driven = found.drive(found.walk(1, 1, 6))
+    assert driven.difference is None
+    drawn = [step.label.to_json()["drawn"] for step in driven.steps[1:] if step.label]
+    assert drawn == [1, 3, 1, 3, 1, 3] or drawn == [3, 1, 3, 1, 3, 1]
+
+
+def test_what_the_model_does_not_allow_is_not_taken_from_kafka() -> None:
+    found = drawing(1, 4)
+    driven = found.drive(found.walk(1, 1, 6))
+    assert driven.difference is not None
+    assert driven.taken <= 2
+
+
+def test_what_kafka_may_not_do_now_is_not_asked_for() -> None:
+    driver, _ = counting()
+    driver.mapping.is_possible = lambda model, action, arguments, answer: action == "rest"  # type: ignore[method-assign]
+    driven = driver.drive(driver.walk(1, 1, 5))
+    assert [step.label.action for step in driven.steps[1:] if step.label] == ["rest"] * 5
+
+
 def test_a_difference_is_reported_with_its_path_in_words() -> None:
     driver, _ = counting(limit=2)
     report = Report("counter", "0.0.0", {}, 1, unreached={"leap": "nobody leaps"}, known=("count", "leap", "rest"))
     driven = driver.drive(driver.walk(1, 1, 18))
     nameless = [replace(step, actor=None) for step in driven.steps]
     report.add(Outcome("walk 1 of seed 1", driver.model, driven, {}, None))
-    report.shown = Outcome("walk 1 of seed 1", driver.model, driver.drive(iter(driver.walked(nameless))), {}, None)
+    report.shown = Outcome("walk 1 of seed 1", driver.model, driver.drive(driver.walked(nameless)), {}, None)
     text = "\n".join(report_text(report))
     assert text.startswith("counter and Kafka 0.0.0: DOES NOT CONFORM: 1 path of 1 path")
     assert re.search(r"n +3 +2$", text, re.MULTILINE)

@@ -489,6 +489,16 @@ def test_the_replication_factor_is_of_those_that_are_to_stay() -> None:
     )
 
 
+def test_the_replicas_that_there_are_may_be_asked_for_in_another_order() -> None:
+    """PartitionChangeBuilder compares lists of replicas: nobody is added or removed, and what was is left as it was."""
+    story = kraft(replicas=3, assigned_at_start=2, reassignments=2)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 2], leader=0)")
+    story.tell("alter-partition-reassignments(p=0, target=[0, 1, 2], leader=0)")
+    state = story.value("state")[0]
+    assert (state["replicas"], state["adding"], state["removing"]) == ([0, 1, 2], [2], [1])
+    assert (state["epoch"], state["version"]) == (0, 2)
+
+
 # --- min.insync.replicas --------------------------------------------------------------------------------------------
 
 COPIES = ("acknowledged-has-enough-copies", "high-watermark-waits-for-min-isr")

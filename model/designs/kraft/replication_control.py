@@ -173,7 +173,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: the partition is to move to other replicas, whatever it was to do before.
 
-        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds.
+        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds. Over a
+        reassignment that is under way it may ask for the replicas that there are: in another order, which is a change.
         """
         if not self.reassignments or not target:
             return
@@ -187,7 +188,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
         assignment = self.reassigned(s, p, target)
-        self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)})
+        change = self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)
+        registration = {**change.registration, "version": state.version + 1}
+        self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
     def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
         now = old.state[p].replicas
@@ -280,12 +283,20 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:
-        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR."""
+        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR.
+
+        Of one that is no replica any more the controller knows no directory (updatePartitionDirectories).
+        """
         if not self.directory_failures:
             return
         s.require(s.offline.has(b), ~s.without_directory.has(b), self.runs(s, b))
-        active = s.live - {b}
-        self.commit_change(s, {p: self.build(s, p, s.state[p].isr - {b}, leader, active) for p in self.all_partitions})
+        active, changes = s.live - {b}, {}
+        for p in self.all_partitions:
+            state, known = s.state[p], self.is_replica(s.state[p], b)
+            s.require(when(known, True, state.leader == leader))
+            change = self.build(s, p, state.isr - {b}, leader, active, elects=known)
+            changes[p] = self.only_where(s, p, known, change)
+        self.commit_change(s, changes)
         s.without_directory = s.without_directory | {b}
 
     def told_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:

@@ -73,7 +73,7 @@ final class Fetcher extends ReplicaFetcherThread {
         Map<TopicPartition, FetchRequest.PartitionData> found = connection.asked;
         connection.onlyAsks = false;
         connection.asked = before;
-        return found == null ? null : found.get(Cluster.PARTITION);
+        return found == null ? null : found.get(connection.cluster.partition());
     }
 
     /** processFetchRequest, as the answer arrives. */
@@ -117,7 +117,7 @@ final class Fetcher extends ReplicaFetcherThread {
     }
 
     boolean follows() {
-        return fetchState(Cluster.PARTITION).isDefined();
+        return fetchState(connection.cluster.partition()).isDefined();
     }
 
     /** The answer on its way, if any. */
@@ -125,7 +125,7 @@ final class Fetcher extends ReplicaFetcherThread {
         if (connection.answer == null || late) {
             return JsonNodeFactory.instance.nullNode();
         }
-        FetchRequest.PartitionData asked = connection.asked.get(Cluster.PARTITION);
+        FetchRequest.PartitionData asked = connection.asked.get(connection.cluster.partition());
         FetchResponseData.PartitionData said = connection.answer;
         ObjectNode found = JsonNodeFactory.instance.objectNode().put("epoch", asked.currentLeaderEpoch.orElse(-1))
             .put("offset", asked.fetchOffset).put("error", Errors.forCode(said.errorCode()).name())
@@ -180,10 +180,10 @@ final class Fetcher extends ReplicaFetcherThread {
                 return CollectionConverters.asScala(Map.of());
             }
             if (arrives) {
-                return CollectionConverters.asScala(Map.of(Cluster.PARTITION, answer));
+                return CollectionConverters.asScala(Map.of(cluster.partition(), answer));
             }
             long epoch = cluster.brokers.get(follower).brokerEpoch;
-            answer = leader().handleFetch(follower, epoch, asked.get(Cluster.PARTITION));
+            answer = leader().handleFetch(follower, epoch, asked.get(cluster.partition()));
             return CollectionConverters.asScala(Map.of());
         }
 

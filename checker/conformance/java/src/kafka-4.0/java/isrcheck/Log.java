@@ -6,14 +6,15 @@ import java.util.Optional;
 import kafka.cluster.Partition;
 import kafka.log.LogManager;
 import kafka.log.UnifiedLog;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.EpochEntry;
 
 /** A UnifiedLog, which is not in the same package in all versions of Kafka. */
 record Log(UnifiedLog log) {
-    static Optional<Log> of(LogManager logManager) {
-        UnifiedLog found = logManager.getLog(Cluster.PARTITION, false).getOrElse(() -> null);
+    static Optional<Log> of(LogManager logManager, TopicPartition partition) {
+        UnifiedLog found = logManager.getLog(partition, false).getOrElse(() -> null);
         return Optional.ofNullable(found).map(Log::new);
     }
 
@@ -31,6 +32,10 @@ record Log(UnifiedLog log) {
             found.put(entry.epoch, entry.startOffset);
         }
         return found;
+    }
+
+    String parentDirectory() {
+        return log.parentDir();
     }
 
     long highWatermark() {

@@ -74,6 +74,12 @@ final class Managers {
             () -> broker.brokerEpoch, Option.empty(), DirectoryEventHandler.NOOP,
             ReplicaManager.$lessinit$greater$default$23()) {
             @Override
+            public Movers createReplicaAlterLogDirsManager(ReplicationQuotaManager quota, BrokerTopicStats stats) {
+                broker.movers = new Movers(config, this, quota, stats);
+                return broker.movers;
+            }
+
+            @Override
             public ReplicaFetcherManager createReplicaFetcherManager(
                 Metrics metrics, Time time, Option<String> prefix, ReplicationQuotaManager quota
             ) {

@@ -69,7 +69,7 @@ final class Fetcher extends ReplicaFetcherThread {
         Map<TopicPartition, FetchRequest.PartitionData> found = connection.asked;
         connection.onlyAsks = false;
         connection.asked = before;
-        return found == null ? null : found.get(Cluster.PARTITION);
+        return found == null ? null : found.get(connection.cluster.partition());
     }
 
     /** processFetchRequest, as the answer arrives. */
@@ -106,7 +106,7 @@ final class Fetcher extends ReplicaFetcherThread {
     }
 
     boolean follows() {
-        return fetchState(Cluster.PARTITION).isDefined();
+        return fetchState(connection.cluster.partition()).isDefined();
     }
 
     /** The answer on its way, if any. */
@@ -114,7 +114,7 @@ final class Fetcher extends ReplicaFetcherThread {
         if (connection.answer == null || late) {
             return JsonNodeFactory.instance.nullNode();
         }
-        FetchRequest.PartitionData asked = connection.asked.get(Cluster.PARTITION);
+        FetchRequest.PartitionData asked = connection.asked.get(connection.cluster.partition());
         FetchResponseData.PartitionData said = connection.answer;
         ObjectNode found = JsonNodeFactory.instance.objectNode().put("epoch", asked.currentLeaderEpoch.orElse(-1))
             .put("offset", asked.fetchOffset).put("error", Errors.forCode(said.errorCode()).name())
@@ -167,10 +167,10 @@ final class Fetcher extends ReplicaFetcherThread {
                 return Map.of();
             }
             if (arrives) {
-                return Map.of(Cluster.PARTITION, answer);
+                return Map.of(cluster.partition(), answer);
             }
             long epoch = cluster.brokers.get(follower).brokerEpoch;
-            answer = leader().handleFetch(follower, epoch, asked.get(Cluster.PARTITION));
+            answer = leader().handleFetch(follower, epoch, asked.get(cluster.partition()));
             return Map.of();
         }
 

@@ -70,6 +70,12 @@ final class Managers {
             purgatory("RemoteListOffsets", broker.id), purgatory("ShareFetch", broker.id), () -> broker.brokerEpoch,
             Option.empty(), DirectoryEventHandler.NOOP, ReplicaManager.$lessinit$greater$default$21()) {
             @Override
+            public Movers createReplicaAlterLogDirsManager(ReplicationQuotaManager quota, BrokerTopicStats stats) {
+                broker.movers = new Movers(config, this, quota, stats);
+                return broker.movers;
+            }
+
+            @Override
             public ReplicaFetcherManager createReplicaFetcherManager(
                 Metrics metrics, Time time, ReplicationQuotaManager quota
             ) {

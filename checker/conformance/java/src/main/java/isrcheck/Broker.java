@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
-import java.nio.file.Files;
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +21,8 @@ import kafka.server.QuotaFactory;
 import kafka.server.ReplicaManager;
 import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.metrics.Metrics;
@@ -28,7 +30,9 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.purgatory.TopicPartitionOperationKey;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -48,26 +52,30 @@ final class Broker {
     final ControllerChannel channel = new ControllerChannel();
     final Map<Integer, Fetcher> fetchers = new TreeMap<>();
     private final Map<Integer, UnnotedFetch> unnoted = new TreeMap<>();
-    final TopicIdPartition topicPartition;
+    private final TopicIdPartition topicIdPartition;
+    private final TopicPartition topicPartition;
     private final KRaftMetadataCache metadataCache;
     private final LogManager logManager;
     private final ReplicaManager replicaManager;
     private final QuotaFactory.QuotaManagers quotas;
     private MetadataImage image = MetadataImage.EMPTY;
     private int published = -1;
+    final Directories directories;
+    Movers movers;
     private final ObjectNode before;
     private ObjectNode stopped = null;
     private boolean loaded = false;
     private boolean closed = false;
 
-    /** `before` is what was read of its folder as it stopped last; its logs are loaded as it first hears of metadata. */
+    /** `before` is what was read of its folder as it stopped last; it loads its logs as it first hears of metadata. */
     Broker(int id, long brokerEpoch, Cluster cluster, Path folder, ObjectNode before) throws Exception {
         this.id = id;
         this.brokerEpoch = brokerEpoch;
         this.folder = folder;
         this.before = before;
-        this.topicPartition = cluster.partition;
-        Files.createDirectories(folder);
+        this.topicIdPartition = cluster.partition;
+        this.topicPartition = cluster.partition();
+        this.directories = new Directories(id, folder);
         KafkaConfig config = new KafkaConfig(settings(), false);
         Metrics metrics = new Metrics();
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
@@ -88,7 +96,8 @@ final class Broker {
         found.put("controller.listener.names", "CONTROLLER");
         found.put("listeners", "PLAINTEXT://localhost:" + (9092 + id));
         found.put("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT");
-        found.put("log.dirs", folder.toString());
+        found.put("log.dirs", directories.online());
+        found.put("metadata.log.dir", folder.resolve("metadata").toString());
         found.put("replica.lag.time.max.ms", String.valueOf(LAG_MS));
         found.put("replica.fetch.backoff.ms", "0"); // Time stands still, so whoever backs off would do so for good.
         found.put("log.cleaner.enable", "false"); // It is a thread, and nothing is compacted.
@@ -96,11 +105,11 @@ final class Broker {
     }
 
     Partition partition() {
-        return replicaManager.getPartitionOrException(Cluster.PARTITION);
+        return replicaManager.getPartitionOrException(topicPartition);
     }
 
     private Optional<Partition> online() {
-        return Optional.ofNullable(replicaManager.onlinePartition(Cluster.PARTITION).getOrElse(() -> null));
+        return Optional.ofNullable(replicaManager.onlinePartition(topicPartition).getOrElse(() -> null));
     }
 
     Fetcher fetcher(int leader) {
@@ -133,7 +142,7 @@ final class Broker {
         if (step.delta().topicsDelta() != null) {
             replicaManager.applyDelta(step.delta().topicsDelta(), image);
         }
-        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, Cluster.PARTITION.topic());
+        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, topicPartition.topic());
         if (step.delta().configsDelta() != null && step.delta().configsDelta().changes().containsKey(topic)) {
             logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
         }
@@ -146,7 +155,7 @@ final class Broker {
     JsonNode produce(Cluster cluster, int record) {
         AtomicReference<Errors> refusal = new AtomicReference<>(null);
         cluster.producers.put(record, new Cluster.Told(id, null, true));
-        Managers.append(replicaManager, topicPartition, Logs.record(record), error -> {
+        Managers.append(replicaManager, topicIdPartition, Logs.record(record), error -> {
             cluster.producers.put(record, new Cluster.Told(id, error, false));
             refusal.set(error);
         });
@@ -156,17 +165,18 @@ final class Broker {
         return error == null || error == Errors.NONE ? found : found.put("refused", error.name());
     }
 
-    /** A fetch of a follower, handled at once: the answer has at most one batch, of which there is a copy. */
+    /** A fetch of a follower, handled at once: an answer with a copy of at most one batch. */
     FetchResponseData.PartitionData handleFetch(int follower, long epoch, FetchRequest.PartitionData asked) {
         AtomicReference<FetchPartitionData> said = new AtomicReference<>(null);
         replicaManager.fetchMessages(Managers.fetchParams(follower, epoch), CollectionConverters.asScala(
-            List.of(new Tuple2<>(topicPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
+            List.of(new Tuple2<>(topicIdPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
                 said.set(answers.head()._2());
                 return BoxedUnit.UNIT;
             });
         online().ifPresent(found -> Managers.forgetFetchTime(found, follower));
         FetchPartitionData found = said.get();
-        FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData().setPartitionIndex(0)
+        FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData()
+            .setPartitionIndex(topicPartition.partition())
             .setErrorCode(found.error.code()).setHighWatermark(found.highWatermark)
             .setLogStartOffset(found.logStartOffset);
         try {
@@ -215,6 +225,53 @@ final class Broker {
         return JsonNodeFactory.instance.objectNode();
     }
 
+    // --- directories -------------------------------------------------------------------------------------------------
+
+    /** The directory in which the log is fails. */
+    JsonNode failDirectory() throws Exception {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        Optional<Path> holding = directory();
+        if (holding.isEmpty()) {
+            return found.put("refused", "there is no log in a directory that could fail");
+        }
+        replicaManager.handleLogDirFailure(holding.get().toString(), true);
+        forgetLock(holding.get());
+        directories.fail(holding.get());
+        // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
+        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(topicPartition));
+        replicaManager.tryCompleteActions();
+        return found;
+    }
+
+    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
+    private void forgetLock(Path directory) throws ReflectiveOperationException {
+        Field field = LogManager.class.getDeclaredField("dirLocks");
+        field.setAccessible(true);
+        @SuppressWarnings("unchecked")
+        var locks = (scala.collection.Seq<FileLock>) field.get(logManager);
+        List<FileLock> others = CollectionConverters.asJava(locks).stream()
+            .filter(x -> !x.file().toPath().startsWith(directory)).toList();
+        field.set(logManager, CollectionConverters.asScala(others).toSeq());
+    }
+
+    JsonNode moveLog() {
+        return movers.move(topicPartition, directories.another(directory().orElseThrow()));
+    }
+
+    /** In which directory the log is. */
+    private Optional<Path> directory() {
+        return log().map(x -> Path.of(x.parentDirectory()));
+    }
+
+    Optional<Uuid> directoryId() {
+        return directory().map(directories::id);
+    }
+
+    /** BrokerServer: which broker epoch the files say that were left by a clean shutdown; -1 where they say nothing. */
+    long previousBrokerEpoch() {
+        return logManager.readBrokerEpochFromCleanShutdownFiles().orElse(-1);
+    }
+
     // --- stopping ----------------------------------------------------------------------------------------------------
 
     JsonNode beginShutdown() {
@@ -236,13 +293,12 @@ final class Broker {
             log.get().truncateTo(command.get("kept").asLong());
         }
         if (log.isPresent() && command.hasNonNull("on_disk")) {
-            checkpointFile().write(Map.of(Cluster.PARTITION, command.get("on_disk").asLong()));
+            checkpointFile(directory().get()).write(Map.of(topicPartition, command.get("on_disk").asLong()));
         }
         stopped = onDisk();
         close();
         if (!command.get("clean").asBoolean()) {
-            Files.deleteIfExists(folder.resolve(".kafka_cleanshutdown"));
-            Files.deleteIfExists(folder.resolve("recovery-point-offset-checkpoint"));
+            directories.forgetCleanShutdown();
         }
         return JsonNodeFactory.instance.objectNode();
     }
@@ -265,15 +321,15 @@ final class Broker {
         }
     }
 
-    private OffsetCheckpointFile checkpointFile() throws Exception {
+    private OffsetCheckpointFile checkpointFile(Path directory) throws Exception {
         return new OffsetCheckpointFile(
-            new File(folder.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
+            new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
     }
 
     // --- read back ---------------------------------------------------------------------------------------------------
 
     private Optional<Log> log() {
-        return Log.of(logManager);
+        return Log.of(logManager, topicPartition);
     }
 
     /** What a broker has that neither leads nor follows. */
@@ -282,7 +338,11 @@ final class Broker {
         if (loaded || before == null) {
             writeLog(found, log());
         }
-        Long known = found.get("log").isEmpty() ? null : checkpointFile().read().get(Cluster.PARTITION);
+        Optional<Path> holding = directory();
+        if (holding.isEmpty()) {
+            return found.has("high_watermark") ? found : found.put("high_watermark", 0);
+        }
+        Long known = found.get("log").isEmpty() ? null : checkpointFile(holding.get()).read().get(topicPartition);
         return found.put("high_watermark", known == null ? 0 : Math.min(known, found.get("log").size()));
     }
 
@@ -302,6 +362,7 @@ final class Broker {
         Optional<Partition> partition = online();
         ObjectNode found = partition.isPresent() ? JsonNodeFactory.instance.objectNode() : onDisk();
         found.put("up", true).put("published", published).put("broker_epoch", brokerEpoch);
+        directoryId().ifPresent(x -> found.put("directory", x.toString()));
         found.set("image", Images.written(cluster, image));
         found.set("alteration", channel.state());
         ObjectNode answers = found.putObject("answers");

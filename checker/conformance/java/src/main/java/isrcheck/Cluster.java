@@ -5,18 +5,13 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.yammer.metrics.core.MetricName;
 import com.yammer.metrics.core.MetricsRegistry;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.image.MetadataDelta;
@@ -31,15 +26,16 @@ import org.apache.kafka.server.util.MockTime;
  * they were committed. All of it is of one thread, and the clock stands still.
  */
 final class Cluster {
-    static final TopicPartition PARTITION = new TopicPartition("topic", 0);
+    static final String TOPIC = "topic";
 
     final MockTime time = new MockTime(Broker.NOW_MS, 0);
     final List<List<ApiMessage>> batches = new ArrayList<>();
-    TopicIdPartition partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+    TopicIdPartition partition = null;
     MetadataImage committed = MetadataImage.EMPTY;
     final TreeMap<Integer, Broker> brokers = new TreeMap<>();
     final TreeMap<Integer, Told> producers = new TreeMap<>();
     private final Path folder;
+    private Controller controller = null;
     private int resets = 0;
 
     /** What the producer of a record was told by a broker: nothing yet, or nothing ever where it has stopped. */
@@ -50,9 +46,11 @@ final class Cluster {
     }
 
     JsonNode run(JsonNode command) throws Exception {
+        if (Controller.COMMANDS.contains(command.get("op").asText())) {
+            return controller.run(command);
+        }
         return switch (command.get("op").asText()) {
             case "reset" -> reset(command);
-            case "commit" -> commit(command);
             case "publish" -> broker(command).publish(this, command.get("batch").asInt());
             case "produce" -> broker(command).produce(this, command.get("id").asInt());
             case "send_fetch" -> broker(command).fetcher(command.get("leader").asInt()).send();
@@ -63,8 +61,10 @@ final class Cluster {
             case "note_fetch" -> broker(command).noteFetch(command.get("follower").asInt());
             case "shrink_isr" -> broker(command).shrinkIsr();
             case "lag" -> broker(command).lag(command.get("follower").asInt());
-            case "answer_alteration" -> broker(command).channel.answer(this, command);
-            case "begin_shutdown" -> broker(command).beginShutdown();
+            case "answer_alteration" -> broker(command).channel.answer();
+            case "prepare_shutdown" -> broker(command).beginShutdown();
+            case "move_log" -> broker(command).moveLog();
+            case "fail_directory" -> failDirectory(command);
             case "stop" -> stop(command);
             case "start" -> start(command);
             default -> throw new IllegalArgumentException("no such command: " + command);
@@ -81,23 +81,16 @@ final class Cluster {
         batches.clear();
         producers.clear();
         committed = MetadataImage.EMPTY;
-        partition = new TopicIdPartition(Uuid.randomUuid(), PARTITION);
+        partition = new TopicIdPartition(Uuid.randomUuid(), command.get("index").asInt(), TOPIC);
         resets += 1;
-        for (int id = 0; id < command.get("brokers").asInt(); id++) {
+        for (int id = 0; id < command.get("image").get("brokers").asInt(); id++) {
             brokers.put(id, new Broker(id, 0, this, folder.resolve(resets + "-" + id), null));
         }
-        List<ApiMessage> first = new ArrayList<>(Images.features(command.get("eligible_leader_replicas").asBoolean()));
-        first.add(new TopicRecord().setName(PARTITION.topic()).setTopicId(partition.topicId()));
-        first.addAll(Images.records(this, command.get("image")));
-        append(first);
+        boolean eligibleLeaderReplicas = command.get("eligible_leader_replicas").asBoolean();
+        controller = new Controller(this, Images.first(this, command.get("image"), eligibleLeaderReplicas));
         for (Broker broker : brokers.values()) {
             broker.publish(this, 0);
         }
-        return JsonNodeFactory.instance.objectNode();
-    }
-
-    private JsonNode commit(JsonNode command) {
-        append(Images.records(this, command.get("image")));
         return JsonNodeFactory.instance.objectNode();
     }
 
@@ -107,9 +100,14 @@ final class Cluster {
         return broker.stop(command);
     }
 
+    private JsonNode failDirectory(JsonNode command) throws Exception {
+        return broker(command).failDirectory();
+    }
+
     private JsonNode start(JsonNode command) throws Exception {
         int id = command.get("broker").asInt();
         Broker before = brokers.get(id);
+        before.directories.replaceFailed(id, command.get("failed_directory").asText().equals("replaced"));
         long epoch = command.get("broker_epoch").asLong();
         brokers.put(id, new Broker(id, epoch, this, before.folder, before.stopped()));
         return JsonNodeFactory.instance.objectNode();
@@ -132,14 +130,18 @@ final class Cluster {
         return new Step(delta, delta.apply(new MetadataProvenance(last, 1, Broker.NOW_MS, true)));
     }
 
+    TopicPartition partition() {
+        return partition.topicPartition();
+    }
+
     PartitionRegistration registration(MetadataImage image) {
-        return image.topics().getPartition(partition.topicId(), 0);
+        return image.topics().getPartition(partition.topicId(), partition.partition());
     }
 
     ObjectNode state() throws Exception {
         ObjectNode state = JsonNodeFactory.instance.objectNode();
         state.put("last_batch", batches.size() - 1);
-        state.set("committed", Images.written(this, committed));
+        state.set("controller", controller.state());
         ObjectNode told = state.putObject("producers");
         producers.forEach((id, x) -> told.putObject(String.valueOf(id)).put("broker", x.broker())
             .put("waits", x.waits()).put("error", x.error() == null ? null : x.error().name()));
@@ -154,22 +156,12 @@ final class Cluster {
     void close() throws Exception {
         for (Broker broker : brokers.values()) {
             broker.close();
-            delete(broker.folder);
+            Directories.delete(broker.folder);
         }
         brokers.clear();
         MetricsRegistry metrics = KafkaYammerMetrics.defaultRegistry();
         for (MetricName name : List.copyOf(metrics.allMetrics().keySet())) {
             metrics.removeMetric(name);
-        }
-    }
-
-    private static void delete(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> found = Files.walk(folder)) {
-                for (Path path : found.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(path);
-                }
-            }
         }
     }
 }

@@ -3,7 +3,6 @@ package isrcheck;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.List;
 import java.util.Optional;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
@@ -16,10 +15,11 @@ import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
-/** The connection of a broker to the controller: keeps the one AlterPartition request until we are told its answer. */
+/** The connection of a broker to the controller: keeps its one AlterPartition request, and the answer on its way. */
 final class ControllerChannel implements NodeToControllerChannelManager {
     private AlterPartitionRequestData request = null;
     private ControllerRequestCompletionHandler handler = null;
+    private AlterPartitionResponseData response = null;
 
     @Override
     public void start() { }
@@ -44,25 +44,37 @@ final class ControllerChannel implements NodeToControllerChannelManager {
     ) {
         request = ((AlterPartitionRequest) builder.build()).data();
         handler = callback;
+        response = null;
     }
 
-    JsonNode answer(Cluster cluster, JsonNode command) {
-        if (handler == null) {
-            return JsonNodeFactory.instance.objectNode().put("refused", "no AlterPartition request is under way");
+    /** Whether there is a request to which the controller has not answered. */
+    boolean isAsking() {
+        return request != null && response == null;
+    }
+
+    AlterPartitionRequestData request() {
+        return request;
+    }
+
+    /** The controller has answered; the broker does not know yet. */
+    void keep(AlterPartitionResponseData answer) {
+        response = answer;
+    }
+
+    /** The answer is gone with the connection; the channel sends the same request again, and nobody notices. */
+    JsonNode loseResponse() {
+        response = null;
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    JsonNode answer() {
+        if (response == null) {
+            return JsonNodeFactory.instance.objectNode().put("refused", "no AlterPartition response is under way");
         }
-        AlterPartitionResponseData.PartitionData said = new AlterPartitionResponseData.PartitionData()
-            .setPartitionIndex(0)
-            .setErrorCode(Errors.valueOf(command.get("error").asText()).code());
-        if (said.errorCode() == 0) {
-            said.setLeaderId(command.get("leader").asInt()).setLeaderEpoch(command.get("epoch").asInt())
-                .setIsr(Images.numbers(command.get("isr"))).setPartitionEpoch(command.get("version").asInt());
-        }
-        AlterPartitionResponseData.TopicData topic = new AlterPartitionResponseData.TopicData()
-            .setTopicId(cluster.partition.topicId()).setPartitions(List.of(said));
-        AlterPartitionResponse body = new AlterPartitionResponse(
-            new AlterPartitionResponseData().setTopics(List.of(topic)));
+        AlterPartitionResponse body = new AlterPartitionResponse(response);
         ControllerRequestCompletionHandler expecting = handler;
         request = null;
+        response = null;
         handler = null;
         expecting.onComplete(new ClientResponse(null, null, "controller", 0, 0, false, null, null, body));
         return JsonNodeFactory.instance.objectNode();
@@ -78,6 +90,11 @@ final class ControllerChannel implements NodeToControllerChannelManager {
         found.put("epoch", asked.leaderEpoch()).put("version", asked.partitionEpoch());
         ObjectNode isr = found.putObject("isr");
         asked.newIsrWithEpochs().forEach(b -> isr.put(String.valueOf(b.brokerId()), b.brokerEpoch()));
+        if (response != null) {
+            AlterPartitionResponseData.PartitionData said = response.topics().get(0).partitions().get(0);
+            found.putObject("answer").put("error", Errors.forCode(said.errorCode()).name())
+                .put("epoch", said.leaderEpoch()).put("version", said.partitionEpoch());
+        }
         return found;
     }
 }

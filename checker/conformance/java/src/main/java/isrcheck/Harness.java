@@ -12,6 +12,7 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.kafka.common.utils.Exit;
 
 /**
  * Reads a list of commands from each line of standard input and answers with one line: what each command gave, and
@@ -26,6 +27,9 @@ public final class Harness {
         PrintStream answers = System.out;
         System.setOut(System.err); // Whatever a library prints is no answer.
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Exit.setHaltProcedure((code, message) -> {
+            throw new IllegalStateException("a broker halts: " + message);
+        });
         Cluster cluster = new Cluster(Path.of(arguments[0]));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             ObjectNode answer = JSON.createObjectNode();

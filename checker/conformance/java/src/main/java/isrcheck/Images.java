@@ -9,15 +9,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.DirectoryId;
+import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
-import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
-import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.BrokerRegistration;
@@ -25,14 +24,36 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 
-/**
- * The controller is stood in for: we are told what it has committed, and write the records that say so. A
- * PartitionChangeRecord has only what changes; that the epochs of the image come out as we were told is compared.
- */
+/** The records that a path begins with, and what images and registrations say, as JSON data. */
 final class Images {
+    static final int DIRECTORIES = 3;
+
     private Images() { }
 
-    static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
+    /** Features, the topic, its configuration, the brokers, and one partition, as we are told of them. */
+    static List<ApiMessage> first(Cluster cluster, JsonNode image, boolean eligibleLeaderReplicas) {
+        List<ApiMessage> records = new ArrayList<>(features(eligibleLeaderReplicas));
+        Uuid topic = cluster.partition.topicId();
+        records.add(new TopicRecord().setName(Cluster.TOPIC).setTopicId(topic));
+        image.get("configuration").fields().forEachRemaining(x -> records.add(new ConfigRecord()
+            .setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName(Cluster.TOPIC)
+            .setName(x.getKey()).setValue(x.getValue().asText())));
+        for (int id = 0; id < image.get("brokers").asInt(); id++) {
+            records.add(registered(id));
+        }
+        if (cluster.partition.partition() != 0) {
+            records.add(other(topic, image.get("partition").get("replicas").size()));
+        }
+        records.add(created(cluster.partition, image.get("partition")));
+        return records;
+    }
+
+    /** Every broker has three directories: one is left if two fail, without which it would stop. */
+    static List<Uuid> directories(int broker) {
+        return IntStream.rangeClosed(1, DIRECTORIES).mapToObj(x -> new Uuid(broker + 1, x)).toList();
+    }
+
+    private static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
         return List.of(
             new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                 .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()),
@@ -40,74 +61,29 @@ final class Images {
                 .setFeatureLevel((short) (eligibleLeaderReplicas ? 1 : 0)));
     }
 
-    /** What leads from the image that is committed to the one that we are told of. */
-    static List<ApiMessage> records(Cluster cluster, JsonNode image) {
-        List<ApiMessage> records = new ArrayList<>(registrations(cluster.committed, image));
-        String minIsr = image.get("min_isr").asText();
-        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, Cluster.PARTITION.topic());
-        Object known = cluster.committed.configs().configProperties(topic).get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG);
-        if (!minIsr.equals(known)) {
-            records.add(new ConfigRecord().setResourceType(topic.type().id()).setResourceName(topic.name())
-                .setName(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).setValue(minIsr));
-        }
-        PartitionRegistration before = cluster.committed.topics().getPartition(cluster.partition.topicId(), 0);
-        JsonNode after = image.get("partition");
-        if (before == null) {
-            records.add(created(cluster.partition.topicId(), after));
-        } else if (after.get("version").asInt() != before.partitionEpoch) {
-            records.add(changed(cluster.partition.topicId(), before, after));
-        }
-        return records;
-    }
-
-    private static List<ApiMessage> registrations(MetadataImage committed, JsonNode image) {
-        List<ApiMessage> records = new ArrayList<>();
-        for (JsonNode said : image.get("brokers")) {
-            int id = said.get("id").asInt();
-            long epoch = said.get("broker_epoch").asLong();
-            boolean fenced = said.get("fenced").asBoolean();
-            BrokerRegistration known = committed.cluster().broker(id);
-            boolean anew = known == null || known.epoch() != epoch;
-            boolean stopping = said.get("stopping").asBoolean() || (!anew && known.inControlledShutdown());
-            if (anew) {
-                records.add(registered(id, epoch).setFenced(fenced).setInControlledShutdown(stopping));
-            } else if (known.fenced() != fenced || known.inControlledShutdown() != stopping) {
-                records.add(new BrokerRegistrationChangeRecord().setBrokerId(id).setBrokerEpoch(epoch)
-                    .setFenced((byte) (known.fenced() == fenced ? 0 : fenced ? 1 : -1))
-                    .setInControlledShutdown((byte) (known.inControlledShutdown() == stopping ? 0 : 1)));
-            }
-        }
-        return records;
-    }
-
-    private static RegisterBrokerRecord registered(int id, long epoch) {
-        RegisterBrokerRecord record = new RegisterBrokerRecord().setBrokerId(id).setBrokerEpoch(epoch)
-            .setIncarnationId(Uuid.randomUuid()).setLogDirs(List.of()).setRack(null);
+    private static RegisterBrokerRecord registered(int id) {
+        RegisterBrokerRecord record = new RegisterBrokerRecord().setBrokerId(id).setBrokerEpoch(0).setFenced(false)
+            .setIncarnationId(Uuid.randomUuid()).setLogDirs(directories(id)).setRack(null);
         record.endPoints().add(new RegisterBrokerRecord.BrokerEndpoint().setName("PLAINTEXT").setHost("localhost")
             .setPort(9092 + id).setSecurityProtocol((short) 0));
         return record;
     }
 
-    private static PartitionRecord created(Uuid topic, JsonNode said) {
-        List<Integer> replicas = numbers(said.get("replicas"));
-        return new PartitionRecord().setPartitionId(0).setTopicId(topic).setReplicas(replicas)
-            .setIsr(numbers(said.get("isr"))).setAddingReplicas(List.of()).setRemovingReplicas(List.of())
-            .setLeader(said.get("leader").asInt()).setLeaderEpoch(0).setPartitionEpoch(0)
-            .setDirectories(Arrays.asList(DirectoryId.unassignedArray(replicas.size())));
+    /** Partition 0, where ours is another: so many replicas of brokers that there are not here. */
+    private static PartitionRecord other(Uuid topic, int replicas) {
+        List<Integer> others = IntStream.range(100, 100 + replicas).boxed().toList();
+        return new PartitionRecord().setPartitionId(0).setTopicId(topic).setReplicas(others).setIsr(others)
+            .setAddingReplicas(List.of()).setRemovingReplicas(List.of()).setLeader(100).setLeaderEpoch(0)
+            .setPartitionEpoch(0).setDirectories(Arrays.asList(DirectoryId.unassignedArray(replicas)));
     }
 
-    private static PartitionChangeRecord changed(Uuid topic, PartitionRegistration before, JsonNode said) {
-        PartitionChangeRecord record = new PartitionChangeRecord().setPartitionId(0).setTopicId(topic)
-            .setIsr(numbers(said.get("isr")));
-        if (said.get("epoch").asInt() != before.leaderEpoch) {
-            record.setLeader(said.get("leader").asInt());
-        }
+    private static PartitionRecord created(TopicIdPartition partition, JsonNode said) {
         List<Integer> replicas = numbers(said.get("replicas"));
-        if (!replicas.equals(IntStream.of(before.replicas).boxed().toList())) {
-            record.setReplicas(replicas).setDirectories(Arrays.asList(DirectoryId.unassignedArray(replicas.size())));
-        }
-        return record.setAddingReplicas(numbers(said.get("adding"))).setRemovingReplicas(numbers(said.get("removing")))
-            .setEligibleLeaderReplicas(numbers(said.get("elr")));
+        return new PartitionRecord().setPartitionId(partition.partition()).setTopicId(partition.topicId())
+            .setReplicas(replicas)
+            .setIsr(numbers(said.get("isr"))).setAddingReplicas(List.of()).setRemovingReplicas(List.of())
+            .setLeader(said.get("leader").asInt()).setLeaderEpoch(0).setPartitionEpoch(0)
+            .setDirectories(replicas.stream().map(x -> directories(x).get(0)).toList());
     }
 
     static List<Integer> numbers(JsonNode list) {
@@ -129,13 +105,27 @@ final class Images {
         if (said == null) {
             return found;
         }
-        found.putObject("partition").put("leader", said.leader).put("epoch", said.leaderEpoch)
+        found.set("partition", written(said));
+        ObjectNode brokers = found.putObject("brokers");
+        image.cluster().brokers().forEach((id, broker) -> brokers.set(String.valueOf(id), written(broker)));
+        return found;
+    }
+
+    static ObjectNode written(PartitionRegistration said) {
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        ObjectNode directories = found.putObject("directories");
+        for (int replica : said.replicas) {
+            directories.put(String.valueOf(replica), said.directory(replica).toString());
+        }
+        return found.put("leader", said.leader).put("epoch", said.leaderEpoch)
             .put("version", said.partitionEpoch).<ObjectNode>set("isr", array(said.isr))
             .<ObjectNode>set("replicas", array(said.replicas)).<ObjectNode>set("adding", array(said.addingReplicas))
-            .<ObjectNode>set("removing", array(said.removingReplicas)).<ObjectNode>set("elr", array(said.elr));
-        ObjectNode brokers = found.putObject("brokers");
-        image.cluster().brokers().forEach((id, broker) -> brokers.putObject(String.valueOf(id))
-            .put("active", !broker.fenced() && !broker.inControlledShutdown()).put("broker_epoch", broker.epoch()));
-        return found;
+            .<ObjectNode>set("removing", array(said.removingReplicas)).<ObjectNode>set("elr", array(said.elr))
+            .<ObjectNode>set("last_known_elr", array(said.lastKnownElr));
+    }
+
+    static ObjectNode written(BrokerRegistration said) {
+        return JsonNodeFactory.instance.objectNode().put("broker_epoch", said.epoch()).put("fenced", said.fenced())
+            .put("stopping", said.inControlledShutdown());
     }
 }

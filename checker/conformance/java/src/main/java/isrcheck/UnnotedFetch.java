@@ -6,8 +6,8 @@ import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
 import org.apache.kafka.server.util.timer.MockTimer;
 
 /**
- * A fetch for which a leader has read, in a thread of its own that waits where Partition.updateFollowerFetchState begins:
- * it asks there for the number of delayed DeleteRecords, and holds no lock.
+ * A fetch for which a leader has read, in a thread of its own that waits where Partition.updateFollowerFetchState
+ * begins: it asks there for the number of delayed DeleteRecords, and holds no lock.
  */
 final class UnnotedFetch {
     private static final ThreadLocal<UnnotedFetch> MINE = new ThreadLocal<>();

@@ -1,0 +1,105 @@
+package org.apache.kafka.controller;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import kafka.server.KafkaRaftServer;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ClearElrRecord;
+import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.util.MockTime;
+import org.apache.kafka.timeline.SnapshotRegistry;
+
+/**
+ * What QuorumController is made of, without its queue, its log and its timers: whoever holds it appends the records and
+ * replays them. Its clock is its own, and moves when a session is to end.
+ */
+public final class ControllerManagers {
+    static final long SESSION_NS = TimeUnit.SECONDS.toNanos(9);
+    static final String CLUSTER = "isrcheck";
+
+    final MockTime clock = new MockTime(0, 1_000_000_000L);
+    final FeatureControlManager features;
+    final ClusterControlManager brokers;
+    final ConfigurationControlManager configurations;
+    final ReplicationControlManager replication;
+    private long offset = 0;
+
+    /** The managers after the first records, as of a controller that has become active with them. */
+    public ControllerManagers(List<ApiMessage> first) {
+        LogContext context = new LogContext();
+        SnapshotRegistry snapshots = new SnapshotRegistry(context);
+        features = new FeatureControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
+            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0)))
+            .build();
+        configurations = new ConfigurationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
+            .setKafkaConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(Map.of())
+            .setFeatureControl(features).build();
+        brokers = new ClusterControlManager.Builder().setLogContext(context).setClusterId(CLUSTER).setTime(clock)
+            .setSnapshotRegistry(snapshots).setSessionTimeoutNs(SESSION_NS)
+            .setReplicaPlacer(new StripedReplicaPlacer(new Random(0))).setFeatureControlManager(features)
+            .setBrokerShutdownHandler(this::handleBrokerShutdown).build();
+        replication = new ReplicationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
+            .setConfigurationControl(configurations).setClusterControl(brokers)
+            .setCreateTopicPolicy(Optional.empty()).setFeatureControl(features).build();
+        replay(first);
+        brokers.activate();
+    }
+
+    private void handleBrokerShutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {
+        replication.handleBrokerShutdown(broker, clean, records);
+    }
+
+    /** QuorumController.replay: each record to whom it belongs. */
+    public void replay(List<ApiMessage> records) {
+        for (ApiMessage record : records) {
+            offset += 1;
+            if (record instanceof FeatureLevelRecord x) {
+                features.replay(x);
+            } else if (record instanceof RegisterBrokerRecord x) {
+                brokers.replay(x, offset);
+            } else if (record instanceof BrokerRegistrationChangeRecord x) {
+                brokers.replay(x);
+            } else if (record instanceof ConfigRecord x) {
+                configurations.replay(x);
+            } else if (record instanceof TopicRecord x) {
+                replication.replay(x);
+            } else if (record instanceof PartitionRecord x) {
+                replication.replay(x);
+            } else if (record instanceof PartitionChangeRecord x) {
+                replication.replay(x);
+            } else if (record instanceof ClearElrRecord x) {
+                replication.replay(x);
+            } else {
+                throw new IllegalStateException("nobody replays " + record);
+            }
+        }
+    }
+
+    /** The offset of the last record. */
+    long offset() {
+        return offset;
+    }
+
+    public PartitionRegistration partition(TopicIdPartition partition) {
+        return replication.getPartition(partition.topicId(), partition.partition());
+    }
+
+    public Map<Integer, BrokerRegistration> registrations() {
+        return brokers.brokerRegistrations();
+    }
+}
