@@ -1,7 +1,7 @@
 """The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
 
     python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
-    python benchmarks/outside_check.py --each 1 --max-states 2000     # minutes: one setting of each model
+    python benchmarks/outside_check.py --each 1 --max-states 2000     # two minutes: one setting of each model
 
 Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
 of all scenarios with at most as many states as `--max-states` says; `--each` instead those of the largest of these
