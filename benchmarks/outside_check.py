@@ -1,7 +1,7 @@
 """The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
 
     python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
-    python benchmarks/outside_check.py --each 1 --max-states 2000     # minutes: one setting of each model
+    python benchmarks/outside_check.py --each 1 --max-states 2000     # two minutes: one setting of each model
 
 Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
 of all scenarios with at most as many states as `--max-states` says; `--each` instead those of the largest of these
@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -72,20 +73,23 @@ def of_each(each: int, most: int) -> Iterator[tuple[str, Settings]]:
         yield from ((name, s) for s in of_model[:each])
 
 
-def compared(name: str, settings: Settings) -> int:
-    """The exit code of a comparison, which is printed; 150 for settings that the model refuses."""
+def compared(name: str, settings: Settings) -> tuple[int, str]:
+    """The exit code of a comparison and what to print of it; 150 for settings that the model refuses."""
     given = [x for pair in settings.items() for x in ("-s", "=".join(pair))]
     done = CliRunner().invoke(main, ["crosscheck", name, "--profile", "bare", *given, "--max-seconds", "600"])
     if done.exit_code == 150 and "too large for Promela" in done.output:
         done = CliRunner().invoke(
             main, ["crosscheck", name, "--profile", "bare", *given, "--with", "rumur", "--max-seconds", "600"]
         )
-    print(f"{name} {' '.join(given[1::2])}\n{done.output}", flush=True)
-    return done.exit_code
+    return done.exit_code, f"{name} {' '.join(given[1::2])}\n{done.output}"
 
 
 def compare(cases: list[tuple[str, Settings]]) -> int:
-    codes = [compared(name, settings) for name, settings in cases]
+    codes = []
+    with ProcessPoolExecutor() as pool:
+        for code, said in pool.map(compared, *zip(*cases, strict=True)):
+            print(said, flush=True)
+            codes.append(code)
     refused, agree = codes.count(150), codes.count(0)
     print(f"{len(codes)} asked, {agree} agree, {refused} refused, {len(codes) - agree - refused} differ or failed")
     return max((code for code in codes if code != 150), default=150)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -37,6 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return first, questions.setdefault(str(question), len(questions)) if first == 1 else 0
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Python looks for garbage less often: what a process of tests holds is alive until its end."""
+    gc.set_threshold(50_000)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -38,10 +38,17 @@ HOMES = {
 
 
 @cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """What of a file's syntax is asked about here."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Call)
+    return tuple(node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """The dotted names that a file imports, wherever in the file."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -62,14 +69,21 @@ def dotted(path: Path) -> str:
 
 
 NAMES = {dotted(path): path for path in MODULES}
-ARROWS = {
-    name: {max((n for n in NAMES if under(other, n)), key=len) for other in imported(path) if under(other, "isrcheck")}
-    - {name}
-    for name, path in NAMES.items()
-}
-"""Each module with those that it imports, wherever in the file and be it for a type alone."""
 LAYER_OF = {part: layer for layer, (_, parts) in LAYERS.items() for part in parts}
 HEIGHT = {layer: height for height, layer in enumerate(LAYERS)}
+
+
+def module_of(name: str) -> str:
+    """The module that an imported name is, or is of."""
+    while name not in NAMES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+@cache
+def arrows(name: str) -> set[str]:
+    """The modules that a module imports, wherever in the file and be it for a type alone."""
+    return {module_of(other) for other in imported(NAMES[name]) if under(other, "isrcheck")} - {name}
 
 
 def part_of(name: str) -> str | None:
@@ -82,31 +96,31 @@ def part_of(name: str) -> str | None:
     return ".".join(steps[2:4]) if steps[2] == "engines" else steps[2]
 
 
-def a_way_back(arrows: Mapping[str, set[str]]) -> str:
+def a_way_back(graph: Mapping[str, set[str]]) -> str:
     """A circle in words; nothing where there is none."""
     try:
-        TopologicalSorter(arrows).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         return " <- ".join(error.args[1])
     return ""
 
 
 def test_no_module_imports_itself_in_the_end() -> None:
-    assert not a_way_back(ARROWS)
+    assert not a_way_back({name: arrows(name) for name in NAMES})
 
 
 def test_no_part_of_the_checker_imports_itself_in_the_end() -> None:
     parts: dict[str, set[str]] = {}
-    for name, others in ARROWS.items():
+    for name in NAMES:
         if (part := part_of(name)) is not None:
-            parts.setdefault(part, set()).update({p for o in others if (p := part_of(o)) is not None} - {part})
+            parts.setdefault(part, set()).update({p for o in arrows(name) if (p := part_of(o)) is not None} - {part})
     assert not a_way_back(parts)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if part_of(name)])
 def test_a_layer_imports_what_is_below(name: str) -> None:
     here = LAYER_OF[str(part_of(name)).partition(".")[0]]
-    for other in sorted(ARROWS[name]):
+    for other in sorted(arrows(name)):
         if (part := part_of(other)) is not None:
             there = LAYER_OF[part.partition(".")[0]]
             assert HEIGHT[there] <= HEIGHT[here], f"{name} ({here}) must not import {other} ({there}); see LAYERS"
@@ -167,11 +181,7 @@ def test_what_executors_run_needs_nothing_of_this_project_but_what_is_sent(path:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_evaluates_or_unpickles_data(path: Path) -> None:
-    calls = {
-        n.func.id
-        for n in ast.walk(ast.parse(path.read_text()))
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-    }
+    calls = {n.func.id for n in nodes(path) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     # Guard mutation compiles the source of the model that it edits, and what runs a model's methods that of the
     # functions that it asks: source that was imported already, and nothing that comes from a file of data.
     compiles = ROOT / "checker/mutation/edits.py", ROOT / "model/language/running.py"

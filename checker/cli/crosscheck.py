@@ -46,7 +46,7 @@ def command(
     require_writable(json)
     chosen = _tools(tools)
     ours = _ours(model, settings, profile, invariants)
-    found = _theirs(model, settings, profile, invariants, chosen, max_seconds, max_memory)
+    found = _theirs(model, settings, profile, invariants, chosen, max_seconds, max_memory, ours.generated_total)
     _tell(ours, found)
     agree = all(_same(ours, each) for each in found)
     if json is not None:
@@ -87,6 +87,7 @@ def _theirs(
     tools: tuple[str, ...],
     seconds: float | None,
     memory: int,
+    steps: int,
 ) -> list[Found]:
     from isrcheck.checker.cli.export import traced
     from isrcheck.checker.exports.crosscheck import TOOLS, ToolFailed
@@ -95,7 +96,7 @@ def _theirs(
     for tool in tools:
         with tempfile.TemporaryDirectory(prefix="isrcheck-") as folder:
             try:
-                found.append(TOOLS[tool](system, Path(folder), seconds, memory))
+                found.append(TOOLS[tool](system, Path(folder), seconds, memory, steps))
             except ToolFailed as error:
                 raise Failure(str(error), Exit.OUTPUT) from None
     return found

@@ -1,7 +1,7 @@
 """What Spin and Rumur find in an exported model, to be held against what isrcheck finds.
 
-Each tool runs twice: once over the whole state space without a property, for the counts, and once with the invariants,
-for the verdict.
+Each tool runs with the invariants. Where it finds one violated, it has ended there, and runs again without them for the
+counts of the whole state space.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
+PATH: Final = 1 << 16
+"""Steps of the path of Spin's depth-first search, at first: it fills the memory for all of them before it begins."""
 STEP: Final = 512
-"""Of the memory, Spin's depth-first search is given a path of one step for so many bytes; a step takes some sixty."""
+"""Where that is too short, Spin has one step for so many bytes of the memory; a step takes some sixty."""
+TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
 """Keeps Spin from hiding variables that nothing reads, which would make states equal that are not."""
-OPTIMISED = "-O1"
-"""How gcc compiles what they write: most of the time of a small model goes into that."""
+LARGE: Final = 300_000
+"""Steps from which on gcc optimises what they write: below, that takes longer than it saves."""
 MEMORY: Final = 1 << 34
 """Bytes that a tool may take unless told otherwise."""
 
@@ -48,41 +51,60 @@ def installed() -> tuple[str, ...]:
     return tuple(tool for tool in TOOLS if shutil.which(tool)) if shutil.which("gcc") else ()
 
 
-def spin(system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY) -> Found:
+def spin(
+    system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
+) -> Found:
     """Spin's counts, less the one state and the one step that the export adds."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
-    options = [OPTIMISED, "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
-    said = {}
-    for name, define in (("counted", []), ("judged", ["-DJUDGE"])):
-        _run(["spin", *define, *WHOLE, "-a", "model.pml"], folder, seconds)
-        _run(["gcc", *options, "-o", name, "pan.c"], folder, seconds)
-        said[name] = _run([f"./{name}", "-E", f"-m{memory // STEP}"], folder, seconds)
-    if "Search not completed" in said["counted"] or "max search depth" in said["counted"]:
+    options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
+    _run(["spin", "-DJUDGE", *WHOLE, "-a", "model.pml"], folder, seconds)
+    _run(["gcc", *options, "-o", "pan", "pan.c"], folder, seconds)
+    said = _searched([], folder, seconds, memory)
+    violated = _number(r"errors: (\d+)", said, "spin") > 0
+    if violated:
+        said = _searched(["-A"], folder, seconds, memory)
+    if "Search not completed" in said or TOO_SHORT in said:
         raise ToolFailed("spin ran out of memory or depth; use smaller settings")
-    stored = _number(r"(\d+) states, stored", said["counted"], "spin")
-    transitions = _number(r"(\d+) transitions", said["counted"], "spin")
-    violated = _number(r"errors: (\d+)", said["judged"], "spin") > 0
+    stored = _number(r"(\d+) states, stored", said, "spin")
+    transitions = _number(r"(\d+) transitions", said, "spin")
     return Found("spin", _version(version), stored - 1, transitions - 1, violated)
 
 
-def rumur(system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY) -> Found:
+def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
+    """What the program that Spin has written says of a path that is long enough."""
+    said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
+    return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
+
+
+def rumur(
+    system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
+) -> Found:
     """Rumur's counts, and one for each initial state, which it does not count as a rule fired."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
-    said = {}
-    for name, judged in (("counted", False), ("judged", True)):
-        (folder / f"{name}.m").write_text(murphi(system, judged), encoding="utf-8")
-        _run(["rumur", "--threads", "1", *switches, "--output", f"{name}.c", f"{name}.m"], folder, seconds)
-        _run(["gcc", OPTIMISED, "-std=c11", "-mcx16", "-o", name, f"{name}.c", "-lpthread"], folder, seconds)
-        said[name] = _run(["prlimit", f"--as={memory}", f"./{name}"], folder, seconds, failing=name == "judged")
-    distinct = _number(r"(\d+) states", said["counted"], "rumur")
-    fired = _number(r"(\d+) rules fired", said["counted"], "rumur")
-    violated = "No error found" not in said["judged"]
+
+    def searched(judged: bool) -> str:
+        (folder / "model.m").write_text(murphi(system, judged), encoding="utf-8")
+        _run(["rumur", "--threads", "1", *switches, "--output", "model.c", "model.m"], folder, seconds)
+        _run(["gcc", _optimised(steps), "-std=c11", "-mcx16", "-o", "model", "model.c", "-lpthread"], folder, seconds)
+        return _run(["prlimit", f"--as={memory}", "./model"], folder, seconds, failing=judged)
+
+    said = searched(judged=True)
+    violated = "No error found" not in said
+    if violated:
+        said = searched(judged=False)
+    distinct = _number(r"(\d+) states", said, "rumur")
+    fired = _number(r"(\d+) rules fired", said, "rumur")
     return Found("rumur", _version(version), distinct, fired + len(system.initial), violated)
 
 
-Tool = Callable[[TransitionSystem, Path, float | None, int], Found]
+def _optimised(steps: int) -> str:
+    return "-O1" if steps >= LARGE else "-O0"
+
+
+Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
+"""Given a model, an empty folder, seconds for each step of the work, bytes of memory, and how many steps there are."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 

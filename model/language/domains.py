@@ -188,7 +188,9 @@ class Broker(Domain):
         return None if broker < 0 else broker
 
     def contains(self, value: Value) -> bool:
-        return (value is None and self.optional) or Number(0, self.count - 1).contains(value)
+        if value is None:
+            return self.optional
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < self.count
 
     def values(self) -> Iterator[Value]:
         yield from [None] if self.optional else []

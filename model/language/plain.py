@@ -9,7 +9,7 @@ An operation without a meaning (the record past a log's end) gives `Undefined`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NoReturn, Protocol
@@ -557,6 +557,9 @@ class Settled:
 
 CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove")
 """Methods that assign."""
+LITERAL: Final = frozenset({int, str, bool, type(None)})
+SCALAR: Final = (Plain, PlainFlag)
+HELD: Final = (Plain, PlainFlag, Part)
 CONCRETE: Final = (Plain, PlainFlag, Part, Undefined)
 SCALARS: Final[dict[type[Domain], type[Plain]]] = {
     Number: PlainNumber,
@@ -604,13 +607,16 @@ def lifted(value: Any) -> Any:
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
     """The plain value of an operand: what the state holds, a broker's number, None for none."""
-    if isinstance(operand, BrokerId):
+    kind = type(operand)
+    if domain is None and kind in LITERAL:
+        return operand
+    if kind is BrokerId:
         return operand.number
-    if isinstance(operand, Plain | PlainFlag):
+    if isinstance(operand, SCALAR):
         return operand.value
     if isinstance(operand, Part):
         return operand._plain
-    if isinstance(operand, NoBroker):
+    if kind is NoBroker:
         return None
     if isinstance(operand, set | frozenset) or (isinstance(operand, list | tuple) and domain is None):
         return frozenset(plain_value(x) for x in operand)
@@ -624,10 +630,11 @@ def stored(domain: Domain, value: Any) -> Any:
     if isinstance(value, Settled):
         return value.value
     made: Any
-    if isinstance(value, Plain | PlainFlag | Part):
+    if isinstance(value, HELD):
         made = plain_value(value)
     elif isinstance(domain, Record) and isinstance(value, dict):
-        made = joined(stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True))
+        # Each field is in its domain, so the record is.
+        return joined([stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True)])
     elif isinstance(domain, Per | Sequence_) and isinstance(value, list | tuple):
         made = joined(stored(domain.element, x) for x in value)
     elif isinstance(domain, Messages) and isinstance(value, list | tuple):
@@ -640,7 +647,9 @@ def stored(domain: Domain, value: Any) -> Any:
     return Undefined(f"the value {shown_key(made)} is not {domain}")
 
 
-def joined(values: Iterator[Any]) -> Any:
+def joined(values: Iterable[Any]) -> Any:
     made = tuple(values)
-    wrong = next((x for x in made if isinstance(x, Undefined)), None)
-    return made if wrong is None else wrong
+    for x in made:
+        if isinstance(x, Undefined):
+            return x
+    return made

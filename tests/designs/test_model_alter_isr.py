@@ -53,7 +53,7 @@ LIVELY: list[dict[str, Any]] = [
 
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:
-    limits = Limits(states=60_000, memory=MEMORY)
+    limits = Limits(states=30_000, memory=MEMORY)
     found = [check(AlterIsr, settings, profile="bare", invariants=(), limits=limits) for settings in LIVELY]
     idle = [{*r.actions_never_fired} | absent(AlterIsr, s) for r, s in zip(found, LIVELY, strict=True)]
     assert set.intersection(*idle) == set()

@@ -54,7 +54,7 @@ NEVER = {
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_action_happens_and_every_goal_is_reached(name: str) -> None:
     cls, lively = DESIGNS[name], LIVELY[name]
-    found = [check(cls, s, profile="bare", invariants=(), limits=Limits(states=60_000, memory=MEMORY)) for s in lively]
+    found = [check(cls, s, profile="bare", invariants=(), limits=Limits(states=30_000, memory=MEMORY)) for s in lively]
     never = [{*r.actions_never_fired} | absent(cls, s) for r, s in zip(found, lively, strict=True)]
     assert set.intersection(*never) == NEVER[name]
     assert set.intersection(*({*r.goals_never_reached} for r in found)) == set()

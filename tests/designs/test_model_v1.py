@@ -54,7 +54,7 @@ NEVER = {
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:
     found = [
-        check(V1.cls, s, profile="bare", invariants=(), limits=Limits(states=60_000, memory=MEMORY)) for s in LIVELY
+        check(V1.cls, s, profile="bare", invariants=(), limits=Limits(states=30_000, memory=MEMORY)) for s in LIVELY
     ]
     never = [{*r.actions_never_fired} | absent(V1.cls, s) for r, s in zip(found, LIVELY, strict=True)]
     assert set.intersection(*never) == NEVER

@@ -47,7 +47,7 @@ LIVELY: list[dict[str, Any]] = [
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:
     found = [
-        check(V2.cls, settings, profile="bare", invariants=(), limits=Limits(states=60_000, memory=MEMORY))
+        check(V2.cls, settings, profile="bare", invariants=(), limits=Limits(states=30_000, memory=MEMORY))
         for settings in LIVELY
     ]
     never = set.intersection(

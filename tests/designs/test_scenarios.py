@@ -226,7 +226,13 @@ def test_why_a_verdict_turns_is_in_the_note(name: str) -> None:
         assert f"{setting} = {value}" in note
 
 
-@pytest.mark.parametrize("name", ["v3-frozen-isr-fixed-by-kafka-1382", "truncate-to-hw-fixed-by-kip-101"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("v3-frozen-isr-fixed-by-kafka-1382", marks=pytest.mark.exhaustive),
+        "truncate-to-hw-fixed-by-kip-101",
+    ],
+)
 def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_path: Path) -> None:
     row, text = (
         widened_controls.row(read(FOLDERS[name], ROOT), widened_controls.STATES),

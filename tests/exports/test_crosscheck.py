@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,22 +30,15 @@ from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 
+KIP_101 = {"replicas": 2, "log_size": 1, "max_records": 1}
 V3 = {"truncation": "kip-320", "crashes": 1, "max_version": 2}
 spin = pytest.param("spin", marks=pytest.mark.needs("spin"))
 rumur = pytest.param("rumur", marks=pytest.mark.needs("rumur"))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compiled_in_less_time() -> Iterator[None]:
-    """The models here are small: an optimised program would take longer to make, and no less to run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crosscheck, "OPTIMISED", "-O0")
-        yield
-
-
 def by_tool(tool: str, system: TransitionSystem) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        return TOOLS[tool](system, Path(folder), 100, 1 << 32)
+        return TOOLS[tool](system, Path(folder), 100, 1 << 32, 0)
 
 
 def essence(found: Found) -> tuple[int, int, bool]:
@@ -134,13 +126,19 @@ def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_pa
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1}),
+        ("kip-101", KIP_101),
         ("async-isr", {"replicas": 2}),
         pytest.param("v3", V3, marks=pytest.mark.exhaustive),
     ],
 )
 def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: str, settings: dict[str, Any]) -> None:
     assert essence(by_tool(tool, system_of(name, **settings))) == by_isrcheck(name, settings)
+
+
+@pytest.mark.needs("spin")
+def test_spin_looks_further_where_its_path_was_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crosscheck, "PATH", 10)
+    assert essence(by_tool("spin", system_of("kip-101", **KIP_101))) == by_isrcheck("kip-101", KIP_101)
 
 
 @pytest.mark.needs("spin")
@@ -169,7 +167,6 @@ def assert_agree_on_random(tool: str, source: str) -> None:
 # --- what is wrong is noticed ---------------------------------------------------------------------------------------
 
 
-KIP_101 = {"replicas": 2, "log_size": 1, "max_records": 1}
 WRITERS = {"spin": ("promela", promela), "rumur": ("murphi", murphi)}
 
 

@@ -61,11 +61,19 @@ def test_random_models_have_the_same_levels(source: str) -> None:
     assert states(one[1]) == states(many[1])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_workers_that_meet_all_the_time_keep_every_state_once(seed: int) -> None:
-    """Few slots, small blocks and a short switching interval: tables grow every moment, and threads race."""
+@pytest.fixture(scope="module")
+def many() -> tuple[TransitionSystem, Kernel, list[int]]:
+    """Many states, and how many of them are in each level."""
     toy = grid([12] * 4)
-    kernel = Kernel(toy)
+    return toy, Kernel(toy), [len(level) for level in explore(toy).levels]
+
+
+@pytest.mark.parametrize("again", range(6))
+def test_workers_that_meet_all_the_time_keep_every_state_once(
+    again: int, many: tuple[TransitionSystem, Kernel, list[int]]
+) -> None:
+    """Few slots, small blocks and a short switching interval: tables grow every moment, and threads race."""
+    toy, kernel, levels = many
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -76,7 +84,7 @@ def test_workers_that_meet_all_the_time_keep_every_state_once(seed: int) -> None
         found = run.explore(True, False)
     finally:
         sys.setswitchinterval(interval)
-    assert found.levels == [len(level) for level in explore(toy).levels]
+    assert found.levels == levels
     kept = np.concatenate(states_of(run.levels))
     assert len(np.unique(kept, axis=0)) == len(kept) == 12**4
 

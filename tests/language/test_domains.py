@@ -105,7 +105,7 @@ ODD = st.recursive(
 )
 
 
-@examples(400)
+@examples(200)
 @given(domains(), ODD)
 def test_json_data_is_a_value_or_is_refused(domain: Domain, data: Any) -> None:
     try:

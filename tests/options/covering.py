@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 Row = dict[str, str]
-Pair = tuple[tuple[str, str], tuple[str, str]]
+Item = tuple[str, str]
+Pair = tuple[Item, Item]
 
 
 def pairs_of(row: Row, factors: Mapping[str, Sequence[str]]) -> set[Pair]:
@@ -21,11 +22,12 @@ def covering(factors: Mapping[str, Sequence[str]], start: int, tries: int = 40) 
     [True, [{'a': 'x', 'b': 'y'}]]
     """
     generator, rows = random.Random(start), list[Row]()
+    places = {name: place for place, name in enumerate(factors)}
     missing = [((a, x), (b, y)) for a, b in combinations(factors, 2) for x in factors[a] for y in factors[b]]
     generator.shuffle(missing)
     while missing:
         left = set(missing)
-        candidates = [_extended(dict(missing[0]), factors, left, generator) for _ in range(tries)]
+        candidates = [_extended(dict(missing[0]), factors, places, left, generator) for _ in range(tries)]
         best = max(candidates, key=lambda row: len(left & pairs_of(row, factors)))
         rows.append(best)
         covered = pairs_of(best, factors)
@@ -33,18 +35,22 @@ def covering(factors: Mapping[str, Sequence[str]], start: int, tries: int = 40) 
     return rows
 
 
-def _extended(row: Row, factors: Mapping[str, Sequence[str]], left: set[Pair], generator: random.Random) -> Row:
+def _extended(
+    row: Row, factors: Mapping[str, Sequence[str]], places: Mapping[str, int], left: set[Pair], generator: random.Random
+) -> Row:
     """A row in which each further factor has the value that brings most of the missing pairs."""
     order = [name for name in factors if name not in row]
     generator.shuffle(order)
     for name in order:
+        before = [x for x in row.items() if places[x[0]] < places[name]]
+        after = [x for x in row.items() if places[x[0]] > places[name]]
+        brought = {v: _brought((name, v), before, after, left) for v in factors[name]}
         values = list(factors[name])
         generator.shuffle(values)
-        row[name] = max(values, key=lambda value: sum(_pair(name, value, x, factors) in left for x in row.items()))
+        row[name] = max(values, key=brought.__getitem__)
     return {name: row[name] for name in factors}
 
 
-def _pair(name: str, value: str, other: tuple[str, str], factors: Mapping[str, Sequence[str]]) -> Pair:
-    order = list(factors)
-    one = (name, value)
-    return (one, other) if order.index(name) < order.index(other[0]) else (other, one)
+def _brought(one: Item, before: Sequence[Item], after: Sequence[Item], left: set[Pair]) -> int:
+    """How many missing pairs a value brings, with those of the factors before and after its own."""
+    return sum((other, one) in left for other in before) + sum((one, other) in left for other in after)

@@ -49,7 +49,7 @@ def test_a_reachable_violation_is_one() -> None:
     assert step.failing[0].counterexample.reachability.text() == "reachable, in 6 states"
 
 
-@examples(60)
+@examples(40)
 @given(models(), st.sampled_from((1, 2)))
 def test_what_is_proved_of_a_random_model_holds(source: str, k: int) -> None:
     cls = load(source)

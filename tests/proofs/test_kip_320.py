@@ -30,6 +30,7 @@ def test_it_is_proved_at_bounds(at: str) -> None:
         assert result.checks["lemmas hold in reachable states"].startswith("all 7,497 states at 2/2/2/2")
 
 
+@pytest.mark.exhaustive
 def test_it_is_proved_without_bounds() -> None:
     result = attempt(Kip320, {"replicas": 2}, Kip320Proof, form="unbounded")
     assert (result.verdict, result.failing) == ("proved", [])

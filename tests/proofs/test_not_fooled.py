@@ -88,6 +88,7 @@ def test_what_is_proved_is_the_invariant_as_the_model_has_it() -> None:
     assert attempt(holes.OnlyCounts, {}, NamingProof, form="unbounded", look=True, targets=chosen).verdict == "proved"
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_search_for_the_common_records_is_seen() -> None:
     label = "fenced-become-follower-and-truncate(follower=0, leader=1, epoch=any)"
 

@@ -27,13 +27,13 @@ def assert_agree(source: str, question: Question) -> None:
     assert by_unrolling(system, *question, depth) == expected
 
 
-@examples(150)
+@examples(100)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_unrolling_finds_what_enumeration_finds_and_at_the_same_level(source: str, question: Question) -> None:
     assert_agree(source, question)
 
 
-@examples(60)
+@examples(40)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_traces_are_canonical(source: str, question: Question) -> None:
     cls = load(source)

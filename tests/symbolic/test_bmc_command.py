@@ -255,7 +255,7 @@ def test_progress_names_the_level() -> None:
         ("truncate-to-hw", "2/2/1/1", 9, 10),
         ("truncate-to-hw", "2/2/2/2", 9, 10),
         ("truncate-to-hw", "3/2/2/1", 9, 9),
-        ("kip-101", "2/2/2/2", 12, 12),
+        pytest.param("kip-101", "2/2/2/2", 12, 12, marks=pytest.mark.exhaustive),
     ],
 )
 def test_shortest_violations_are_those_of_tlc(name: str, bounds: str, weak: int, strong: int) -> None:

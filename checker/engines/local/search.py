@@ -49,7 +49,9 @@ def search(
     little = limits.memory is not None and limits.memory < PLENTY
     first, found = None, None
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        first = SmallSearch(system, kernel, limits, report, began, small, ahead=workers > 1)
+        # Whose limit is well below what arrays explore has no need of compiled code.
+        ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
+        first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
             found[0].workers = workers  # who have nothing to do

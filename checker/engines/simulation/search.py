@@ -151,6 +151,8 @@ class _Rounds:
                     return
                 walker.chunk(begin, min(begin + CHUNK, last), look)
 
+        if self._look():  # before the others begin: none may walk when the time is over
+            return
         main, *others = self.walkers
         tasks = [pool.submit(work, walker, lambda: self.stopping) for walker in others]
         work(main, self._look)
