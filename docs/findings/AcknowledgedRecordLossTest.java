@@ -18,9 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import kafka.log.LogManager;
-import kafka.server.AlterPartitionManager;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.server.common.TopicIdPartition;
@@ -30,11 +29,12 @@ import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.OperationNotAttemptedException;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.record.Record;
-import org.apache.kafka.common.record.Records;
-import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.Records;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.MetadataCache;
@@ -43,12 +43,14 @@ import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
 import org.apache.kafka.server.partition.AlterPartitionListener;
+import org.apache.kafka.server.partition.AlterPartitionManager;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
-import org.apache.kafka.server.util.MockTime;
+import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogManager;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
@@ -59,8 +61,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 import scala.Tuple2;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Two ways in which a record is lost that a producer with acks=all was told is safe: replication factor 3,
@@ -81,21 +81,24 @@ public class AcknowledgedRecordLossTest {
 
     @TempDir
     Path folder;
-    private final MockTime time = new MockTime(1_000_000_000L, 0);
+    private final Time time = mock(Time.class);
     private final Map<Integer, Replica> replicas = new LinkedHashMap<>();
     /** What producers were told is safe. */
     private final List<String> acknowledged = new ArrayList<>();
 
     @BeforeEach
     public void start() throws Exception {
+        when(time.milliseconds()).thenReturn(1_000_000_000L);
         for (int id : List.of(A, B, C)) {
             replicas.put(id, new Replica(id));
         }
     }
 
     @AfterEach
-    public void stop() {
-        replicas.values().forEach(replica -> replica.logManager.shutdown(-1));
+    public void stop() throws Exception {
+        for (Replica replica : replicas.values()) {
+            replica.logManager.shutdown(-1);
+        }
     }
 
     // --- a leader that hears at once of two elections keeps what it knew of its followers -----------------------------
@@ -296,7 +299,7 @@ public class AcknowledgedRecordLossTest {
         private CompletableFuture<LeaderAndIsr> asked = CompletableFuture.completedFuture(null);
         private LeaderAndIsr question;
 
-        Replica(int id) {
+        Replica(int id) throws Exception {
             Properties properties = new Properties();
             properties.put("process.roles", "broker");
             properties.put("node.id", String.valueOf(id));
@@ -308,10 +311,9 @@ public class AcknowledgedRecordLossTest {
             properties.put("log.cleaner.enable", "false");
             Properties topic = new Properties();
             topic.put("min.insync.replicas", "2");
-            Seq<String> noDirectory = CollectionConverters.asScala(List.<String>of()).toSeq();
-            logManager = LogManager.apply(new KafkaConfig(properties, false), noDirectory, resource -> topic,
-                time.scheduler, time, new BrokerTopicStats(), new LogDirFailureChannel(1));
-            logManager.startup(CollectionConverters.asScala(java.util.Set.<String>of()).toSet(), log -> false);
+            logManager = kafka.log.LogManager.apply(new KafkaConfig(properties, false), Set.of(), resource -> topic,
+                mock(Scheduler.class), time, new BrokerTopicStats(), new LogDirFailureChannel(1));
+            logManager.startup(Set.of());
 
             MetadataCache metadataCache = mock(MetadataCache.class);
             when(metadataCache.getAliveBrokerEpoch(anyInt()))
@@ -361,7 +363,7 @@ public class AcknowledgedRecordLossTest {
 
         /** The controller has granted the ISR that was asked for. */
         void answered(int version, int... isr) {
-            assertEquals(java.util.Set.copyOf(Arrays.stream(isr).boxed().toList()), question.isr());
+            assertEquals(Set.copyOf(Arrays.stream(isr).boxed().toList()), question.isr());
             asked.complete(question.withPartitionEpoch(version));
         }
 

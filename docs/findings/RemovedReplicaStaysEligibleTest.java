@@ -6,6 +6,8 @@ package org.apache.kafka.controller;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
 
 import java.util.Arrays;
 import java.util.List;
@@ -36,14 +38,14 @@ import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
-import org.apache.kafka.server.util.MockTime;
 import org.apache.kafka.timeline.SnapshotRegistry;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -60,7 +62,8 @@ public class RemovedReplicaStaysEligibleTest {
     private static final String TOPIC = "topic";
     private static final int OTHER_PARTITION = 1;
 
-    private final MockTime time = new MockTime(0, 1_000_000_000L);
+    private final Time time = mock(Time.class);
+    private long nanoseconds = 0;
     private final LogContext context = new LogContext();
     private final SnapshotRegistry snapshots = new SnapshotRegistry(context);
     private final FeatureControlManager features = new FeatureControlManager.Builder().setLogContext(context)
@@ -81,6 +84,8 @@ public class RemovedReplicaStaysEligibleTest {
     /** Two partitions on brokers 0 and 1, both in the ISR, min.insync.replicas 2. */
     @BeforeEach
     public void start() {
+        when(time.nanoseconds()).thenAnswer(call -> nanoseconds);
+        when(time.milliseconds()).thenAnswer(call -> TimeUnit.NANOSECONDS.toMillis(nanoseconds));
         replay(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
             .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
         replay(new FeatureLevelRecord().setName(EligibleLeaderReplicasVersion.FEATURE_NAME)
@@ -97,9 +102,9 @@ public class RemovedReplicaStaysEligibleTest {
         }
         CreateTopicsRequestData request = new CreateTopicsRequestData();
         request.topics().add(topic);
-        replay(replication.createTopics(request(ApiKeys.CREATE_TOPICS), request, Set.of(TOPIC)));
+        replay(replication.createTopics(request(ApiKeys.CREATE_TOPICS), request, Set.of(TOPIC), false));
         replay(configurations.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, TOPIC),
-            Map.of(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(AlterConfigOp.OpType.SET, "2"))), false));
+            Map.of(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(AlterConfigOp.OpType.SET, "2"))), false, false));
         assertEquals(0, partition().leader);
         assertArrayEquals(new int[] {0, 1}, partition().isr);
     }
@@ -177,7 +182,7 @@ public class RemovedReplicaStaysEligibleTest {
 
     /** The session of one broker ends, and not that of the other. */
     private void fence(int broker) {
-        time.sleep(TimeUnit.NANOSECONDS.toMillis(SESSION_NS) + 1);
+        nanoseconds += SESSION_NS + 1_000_000;
         for (BrokerRegistration other : brokers.brokerRegistrations().values()) {
             if (other.id() != broker) {
                 brokers.trackBrokerHeartbeat(other.id(), other.epoch());

@@ -140,7 +140,7 @@ FILES = {
     ),
     "several models": (HEAD + OTHER, "mine.py has several models; name one: mine.py:Mine"),
     "no action": (HEAD, "model mine has no action; mark a method with @action"),
-    "exit": ("exit()\n", "the model's file ends the program (SystemExit); take that away"),
+    "exit": ("exit()\n", "mine.py:1: the program is ended here; take that away"),
 }
 
 

@@ -28,8 +28,9 @@ def _methods(path: Path) -> list[str]:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven is not installed")
-def test_kafka_does_as_the_findings_say(tmp_path: Path) -> None:
-    command = ["mvn", "-B", "-q", "-f", str(FINDINGS / "pom.xml"), f"-Dbuild.folder={tmp_path}", "test"]
+@pytest.mark.parametrize("earlier", [[], ["-P", "kafka-4.3"], ["-P", "kafka-4.2"]])
+def test_kafka_does_as_the_findings_say(tmp_path: Path, earlier: list[str]) -> None:
+    command = ["mvn", "-B", "-q", *earlier, "-f", str(FINDINGS / "pom.xml"), f"-Dbuild.folder={tmp_path}", "test"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=540, stdin=subprocess.DEVNULL, check=False)
     failed, passed = dict[str, str](), set[str]()
     for report in tmp_path.glob("surefire-reports/*.xml"):

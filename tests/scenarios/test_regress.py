@@ -264,7 +264,7 @@ def test_what_cannot_run_does_not_stop_the_others(root: Path) -> None:
         "NOT RUN          broken: lamp.py:21: the state has no variable 'press'; did you mean presses? "
         "known: on, presses",
         f"NOT RUN          damaged: {root}/damaged/scenario.toml: title is missing; write a line of text",
-        "NOT RUN          ended: the model's file ends the program (SystemExit); take that away",
+        "NOT RUN          ended: lamp.py:39: the program is ended here; take that away",
         "as recorded      few: holds; 6 states, depth 4",
         "as recorded      many: violated: presses-are-few 3; 4 states, depth 3",
         "NOT RUN          undefined: the model cannot be evaluated in some state: lamp.py:21: presses: "
