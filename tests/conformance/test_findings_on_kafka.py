@@ -32,6 +32,8 @@ def _methods(path: Path) -> list[str]:
 def test_kafka_does_as_the_findings_say(tmp_path: Path, earlier: list[str]) -> None:
     command = ["mvn", "-B", "-q", *earlier, "-f", str(FINDINGS / "pom.xml"), f"-Dbuild.folder={tmp_path}", "test"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=540, stdin=subprocess.DEVNULL, check=False)
+    if any(words in done.stdout for words in ("Could not transfer", "Unknown host", "could not be resolved")):
+        pytest.skip("Maven Central cannot be reached")
     failed, passed = dict[str, str](), set[str]()
     for report in tmp_path.glob("surefire-reports/*.xml"):
         for case in ElementTree.parse(report).iter("testcase"):

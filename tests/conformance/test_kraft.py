@@ -167,6 +167,15 @@ def test_versions_before_and_after_kafka_18991_are_told_apart(version: str, own:
     assert "log[0][1]" in {part for part, _, _ in differs.difference.parts}
 
 
+@pytest.mark.parametrize(("version", "verdict"), [("4.0.1", "conforms"), (NEWEST, "differs-as-its-settings-do")])
+def test_versions_before_and_after_kafka_19522_are_told_apart(version: str, verdict: str) -> None:
+    """A last known leader that is dead is elected, and is not any more."""
+    with running(built(version)) as process:
+        (outcome,) = report_on(process, "kraft-dead-leader-is-elected").outcomes
+    assert outcome.verdict == verdict
+    assert outcome.driven.taken == outcome.length == 8 or verdict != "conforms"
+
+
 def test_a_guard_that_is_broken_is_noticed(harness: Harness) -> None:
     class Broken(Kraft):
         def is_in_sync(self, x: Any, end: Any) -> Any:
