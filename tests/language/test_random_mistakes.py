@@ -163,4 +163,4 @@ def test_every_odd_thing_in_every_place(tmp_path: Path, part: int) -> None:
     random.Random(0).shuffle(every)
     assert len(every[part::4]) > 2000
     codes = {look(tmp_path, mistaken(changes)) for changes in every[part::4]}
-    assert codes > {0, 75, 150}
+    assert codes >= {0, 75, 150}
