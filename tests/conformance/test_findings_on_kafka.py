@@ -31,7 +31,12 @@ def _methods(path: Path) -> list[str]:
 @pytest.mark.parametrize("earlier", [[], ["-P", "kafka-4.3"], ["-P", "kafka-4.2"]])
 def test_kafka_does_as_the_findings_say(tmp_path: Path, earlier: list[str]) -> None:
     command = ["mvn", "-B", "-q", *earlier, "-f", str(FINDINGS / "pom.xml"), f"-Dbuild.folder={tmp_path}", "test"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=540, stdin=subprocess.DEVNULL, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=540, stdin=subprocess.DEVNULL, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("Maven has not come to an end: what it fetches comes too slowly here")
     if any(words in done.stdout for words in ("Could not transfer", "Unknown host", "could not be resolved")):
         pytest.skip("Maven Central cannot be reached")
     failed, passed = dict[str, str](), set[str]()
