@@ -6,6 +6,8 @@ note has to say so. Then what held alone is raised at once, one after the other,
 
 Names may be patterns, such as "v3-*". It prints rows of the table in docs/widened.md; `--update` writes them there,
 and what was raised at once into the scenario, unless that has a `[seen_to_hold]` already.
+
+`--undecided` asks again only what the table leaves undecided, with another limit: `--undecided --states 10000000`.
 """
 
 from __future__ import annotations
@@ -33,17 +35,33 @@ STATES = 200_000
 Changes = dict[str, Any]
 
 
+ALL = "all but those from 0"
+
+
 @dataclass
 class Row:
     """What became of a scenario with wider bounds: cells of a table, and what it was seen to hold with at once."""
 
     name: str
     states: int
+    limit: int = STATES
     turns: list[str] = field(default_factory=list)
     holds: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     together: Changes = field(default_factory=dict)
     together_states: int | None = None
+
+    def add(self, words: str, result: Result) -> bool:
+        """Puts an answer into its cell; whether it holds, and with other states than before."""
+        if lengths(result):
+            self.turns.append(f"{words}: {lengths(result)}")
+        elif result.verdict != "holds":
+            found = "" if self.limit == STATES else f" in {self.limit:,}"
+            self.undecided.append(f"{words}: depth {result.depth}{found}")
+        elif result.distinct != self.states:
+            self.holds.append(f"{words}: {result.distinct:,}")
+            return True
+        return False
 
     def __str__(self) -> str:
         at_once = " ".join(f"`{name}={value}`" for name, value in self.together.items())
@@ -89,21 +107,14 @@ def lengths(result: Result) -> str:
 def row(scenario: Scenario, states: int) -> Row:
     """All that is asked of a scenario; what changes nothing, since its bound is not reached, is left out."""
     before, recorded = settings_of(scenario), json.loads((scenario.folder / COUNTS).read_text(encoding="utf-8"))
-    found, alone = Row(scenario.name, recorded["distinct"]), list[tuple[Changes, Result]]()
+    found, alone = Row(scenario.name, recorded["distinct"], states), list[tuple[Changes, Result]]()
     wider = raised(scenario)
     own = {name: value for name, value in wider.items() if before[name]}
     for changes in [*({name: value} for name, value in wider.items()), own]:
         words = ", ".join(f"`{name}` {before[name]} → {value}" for name, value in changes.items())
-        words = "all but those from 0" if len(changes) > 1 else words
+        words = ALL if len(changes) > 1 else words
         result = asked(scenario, changes, states)
-        if result is None:
-            continue
-        if lengths(result):
-            found.turns.append(f"{words}: {lengths(result)}")
-        elif result.verdict != "holds":
-            found.undecided.append(f"{words}: depth {result.depth}")
-        elif result.distinct != found.states:
-            found.holds.append(f"{words}: {result.distinct:,}")
+        if result is not None and found.add(words, result):
             alone.append((changes, result))
     at_once(scenario, states, found, alone)
     if scenario.seen_to_hold and scenario.seen_to_hold != found.together:
@@ -132,15 +143,46 @@ def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Chang
         found.together_states = last.distinct
 
 
+# --- what was left undecided ------------------------------------------------------------------------------------------
+
+
+def read_row(line: str) -> Row:
+    """A row as the table has it; what was raised at once stays text."""
+    _, name, states, *cells, _, _ = (cell.strip() for cell in line.split("|"))
+    turns, holds, undecided = (cell.split("<br>") if cell else [] for cell in cells)
+    counted = int(states.replace(",", ""))
+    return Row(name.strip("`"), counted, turns=turns, holds=holds, undecided=undecided)
+
+
+def ask_again(scenario: Scenario, line: str, states: int) -> str:
+    """The row with what a larger limit decides; the last cell, what was raised at once, is left as it is."""
+    found, at_once = read_row(line), line.split("|")[-2]
+    open_cells, found.undecided, found.limit = found.undecided, [], states
+    wider, before = raised(scenario), settings_of(scenario)
+    for cell in open_cells:
+        words, name = cell.split(": ")[0], cell.split("`")[1] if "`" in cell else ALL
+        changes = {n: v for n, v in wider.items() if before[n]} if name == ALL else {name: wider[name]}
+        result = asked(scenario, changes, states)
+        assert result is not None, words
+        found.add(words, result)
+    return f"{'|'.join(str(found).split('|')[:-2])}|{at_once}|"
+
+
 # --- what --update writes ---------------------------------------------------------------------------------------------
 
 
-def write_row(page: Path, new: Row) -> None:
+def rows_of(lines: list[str]) -> tuple[int, dict[str, str]]:
+    """Where the rows of the last table of a page begin, and each by the scenario's name."""
+    rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
+    return rule + 1, {line.split("`")[1]: line for line in lines[rule + 1 :]}
+
+
+def write_row(page: Path, name: str, row: str) -> None:
     """Puts a row into the last table of a page, its end, in the place of the old one and in the order of names."""
     lines = page.read_text(encoding="utf-8").splitlines()
-    rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
-    rows = {line.split("`")[1]: line for line in lines[rule + 1 :]} | {new.name: str(new)}
-    lines[rule + 1 :] = [rows[name] for name in sorted(rows)]
+    start, rows = rows_of(lines)
+    rows[name] = row
+    lines[start:] = [rows[name] for name in sorted(rows)]
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -165,13 +207,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["*"], metavar="SCENARIO")
     parser.add_argument("--states", type=int, default=STATES, help=f"give up after so many ({STATES:,})")
     parser.add_argument("--update", action="store_true", help="write the rows, and what was seen to hold")
+    parser.add_argument("--undecided", action="store_true", help="ask again only what the table leaves undecided")
     given = parser.parse_args()
     for scenario in holding(given.names):
-        found = row(scenario, given.states)
-        print(found, flush=True)
+        if given.undecided:
+            _, rows = rows_of(PAGE.read_text(encoding="utf-8").splitlines())
+            if scenario.name not in rows or not read_row(rows[scenario.name]).undecided:
+                continue
+            text = ask_again(scenario, rows[scenario.name], given.states)
+        else:
+            found = row(scenario, given.states)
+            text = str(found)
+            if given.update:
+                write_seen(scenario, found.together)
+        print(text, flush=True)
         if given.update:
-            write_row(PAGE, found)
-            write_seen(scenario, found.together)
+            write_row(PAGE, scenario.name, text)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,20 @@ LAYERS: Final = {
     ),
     "answers": (
         "From what a search has seen to a result: verdicts, replayed traces, proofs.",
-        ("traces", "judging", "checking", "simulating", "replaying", "proofs", "proving", "failures"),
+        (
+            "traces",
+            "judging",
+            "liveness",
+            "checking",
+            "simulating",
+            "replaying",
+            "explaining",
+            "alternatives",
+            "beginnings",
+            "proofs",
+            "proving",
+            "failures",
+        ),
     ),
     "stories": (
         "Results made into something to read: text, pages, reports of CI, graphs, other checkers' languages.",

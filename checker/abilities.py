@@ -30,6 +30,7 @@ class Ability:
 
 NOT_SYMBOLIC: Final = ("local", "reference", "spark")
 TABLE: Final = (
+    Ability(("local",), "says nothing of what must happen", ("--liveness",), ("liveness",)),
     Ability(("local",), "has no workers", ("--workers",), ("workers",)),
     Ability(("local",), "does not count orbits", ("--symmetry",), ("symmetry",)),
     Ability(("local",), "has no store to choose", ("--store",), ("storing",), usual="memory"),
@@ -61,7 +62,7 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
         for option in ability.options:
             value = options.get(option.removeprefix("--").replace("-", "_"))
             # 0 is a threshold, though it equals False.
-            if value is not None and value is not False and value not in ({}, ability.usual):
+            if value is not None and value is not False and value not in ({}, (), ability.usual):
                 yield option
 
     return _refusal(engine, "--engine ", given)

@@ -15,7 +15,7 @@ from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
 from isrcheck.checker.forecast import outlook
 from isrcheck.checker.judging import Judge
-from isrcheck.checker.library import LoadedModel, blaming, fitting, load_model_class
+from isrcheck.checker.library import LoadedModel, blaming, fitting, fitting_properties, load_model_class
 from isrcheck.checker.memory import free_memory
 from isrcheck.checker.profiles import begun, profile_of
 from isrcheck.checker.results import Result
@@ -23,9 +23,10 @@ from isrcheck.checker.symmetry.interchangeable import told_apart
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.tracing import askable, trace
 
 DEPTH: Final = 20
 """How many levels the symbolic engine looks at where neither depth nor time is limited."""
@@ -39,6 +40,8 @@ def check(
     *,
     profile: str | None = None,
     invariants: Sequence[str] | None = None,
+    liveness: Sequence[str] = (),
+    fairness: Fairness = Fairness(),
     engine: str = "local",
     keep_going: bool = False,
     deadlock: bool = False,
@@ -59,14 +62,15 @@ def check(
     gave; `settings` go with all but an instance, over those of a `profile`: without a name `plain` where the model has
     it, and `bare` for the defaults of the settings. Without a limit on memory, nine tenths of what is free is one.
     Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
-    `invariants` are names, None for the model's default ones. `keep_going` explores everything in spite of violations;
-    `deadlock` looks for states without an enabled instance. `workers` are the threads of the local engine, None for
-    one on each processor; what is found does not depend on them. With `symmetry` it keeps one state of those that
-    differ by exchanging brokers: all counts are of such orbits, verdicts and traces are the same. `keeping` says in
-    which folder it keeps checkpoints, and whether it goes on with one; `storing` where it has its states. With the
-    engine "spark", `cluster` says where and how it explores, and `spark` is a session to do it in; Spark's own settings
-    limit its memory. `report` is told
-    of progress, `stage` of the beginning of "trace", "compile", "search" and "counterexample".
+    `invariants` are names, None for the model's default ones. `liveness` are names of properties of whole behaviours,
+    `all` for all that fit the model; they are asked of a whole exploration, under `fairness`. `keep_going` explores
+    everything in spite of violations; `deadlock` looks for states without an enabled instance. `workers` are the
+    threads of the local engine, None for one on each processor; what is found does not depend on them. With `symmetry`
+    it keeps one state of those that differ by exchanging brokers: all counts are of such orbits, verdicts and traces
+    are the same. `keeping` says in which folder it keeps checkpoints, and whether it goes on with one; `storing` where
+    it has its states. With the engine "spark", `cluster` says where and how it explores, and `spark` is a session to do
+    it in; Spark's own settings limit its memory. `report` is told of progress, `stage` of the beginning of "trace",
+    "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it
     tells all brokers apart; `ModelError` for a mistake in the model.
@@ -82,7 +86,10 @@ def check(
         raise UnknownName(f"limits are isrcheck.Limits(states=..., seconds=..., memory=...), not {limits!r}")
     if isinstance(invariants, str):
         raise UnknownName(f"invariants are a list of names: [{invariants!r}]")
+    if isinstance(liveness, str):
+        raise UnknownName(f"liveness is a list of names: [{liveness!r}]")
     asked = {
+        "liveness": bool(liveness),
         "workers": workers is not None,
         "symmetry": symmetry,
         "keeping": keeping is not None,
@@ -93,6 +100,8 @@ def check(
         "cluster": cluster is not None,
         "spark": spark is not None,
     }
+    if liveness:
+        _require_able(storing, fairness)
     # Another engine would go on without it, and not say so.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
@@ -102,8 +111,9 @@ def check(
     loaded, instance, begins_with = resolved(model, settings or {}, profile)
     with blaming(loaded.origin):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
-        system = trace(instance, chosen)
-        interpreter = Interpreter(instance, chosen)
+        properties = properties_of(loaded, instance, liveness, fairness)
+        system = trace(instance, chosen, properties)
+        interpreter = Interpreter(instance, chosen, properties)
         traced = time.perf_counter() - begin
         classes = _interchangeable(system, tell) if symmetry else []
         compared = time.perf_counter() - begin - traced
@@ -118,11 +128,19 @@ def check(
                 wanted = cluster or Cluster()
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)
                 question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
+            began = time.perf_counter()
             found, paths, labels = _search(engine, interpreter, system, question)
             tell("counterexample")
             judge = Judge(loaded.name, interpreter, system, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
+            if properties:
+                tell("liveness")
+                asking = time.perf_counter()
+                from isrcheck.checker.liveness.findings import Promised
+
+                Promised(judge, fairness, within).add_to(result, paths, began)
+                found.seconds["liveness"] = time.perf_counter() - asking
     result.unasked = loaded.unasked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
@@ -130,6 +148,27 @@ def check(
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
+
+
+def _require_able(storing: Storing, fairness: Fairness) -> None:
+    """Raises `UnknownName` for what properties cannot be asked with."""
+    if not isinstance(fairness, Fairness):
+        raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
+    if storing.kind == "compact":
+        raise UnknownName("fingerprints can make a cycle where there is none; check properties with another store")
+
+
+def properties_of(
+    loaded: LoadedModel, model: Model, names: Sequence[str], fairness: Fairness
+) -> dict[str, Callable[[Any, Any], Any]]:
+    """The properties asked by name; of `all`, those that are about something at the model's settings.
+
+    Raises `UnknownName` for names that there are not, in the fairness too.
+    """
+    named = loaded.asked(set(names) - {"all"})
+    if names:
+        fairness.require_known(model)
+    return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 
 def _limits(engine: str, limits: Limits) -> Limits:
@@ -161,14 +200,18 @@ def resolved(
         raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
-        return LoadedModel(type(model), model.name(), None, fitting(type(model), None)), model, None
+        return _of_class(type(model)), model, None
     if isinstance(model, type):
-        loaded = LoadedModel(model, model.name(), None, fitting(model, None))
+        loaded = _of_class(model)
     else:
         loaded = load_model_class(model) if isinstance(model, str) else model
     with blaming(loaded.origin):
         name = profile_of(loaded, profile)
         return loaded, begun(loaded, name, settings), name
+
+
+def _of_class(cls: type[Model]) -> LoadedModel:
+    return LoadedModel(cls, cls.name(), None, fitting(cls, None), properties=fitting_properties(cls, None))
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:

@@ -159,14 +159,12 @@ class Exploration:
 class Path:
     """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
 
-    `canonical` is false where there may be a lesser path of the same length. `culprits` says of each step whether the
-    end needs it (see `isrcheck.checker.traces.culprits`), None where that is not determined.
+    `canonical` is false where there may be a lesser path of the same length.
     """
 
     start: tuple[int, ...]
     instances: tuple[int, ...]
     canonical: bool = True
-    culprits: tuple[bool, ...] | None = field(default=None, compare=False)
 
 
 class Paths(Protocol):

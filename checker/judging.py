@@ -11,6 +11,8 @@ from isrcheck.checker.memory import peak_memory
 from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
 from isrcheck.checker.traces.held import last_held
 from isrcheck.checker.traces.narration import story
+from isrcheck.checker.traces.reasons import reasons
+from isrcheck.checker.traces.walked import Walked
 from isrcheck.model.language import EvaluationError
 from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.system import TransitionSystem
@@ -112,8 +114,8 @@ class Judge:
             shown,
             exact,
             instance,
-            culprits=path.culprits,
             held=last_held(self.interpreter.model, predicate, shown, instance),
+            reasons=reasons(Walked(self.interpreter.model, shown, predicate)),
             story=story(self.interpreter.model, shown),
         )
 
@@ -130,7 +132,7 @@ class Judge:
         path = self.paths.to_deadlock(level)
         shown = self.replayed(path)
         told = story(self.interpreter.model, shown)
-        return Finding("violated", DEADLOCK, shown, path.canonical, culprits=path.culprits, story=told)
+        return Finding("violated", DEADLOCK, shown, path.canonical, story=told)
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
@@ -157,6 +159,8 @@ class Judge:
                 *it.bounds.values(),
             ]:
                 holds(it.model, state, predicate)
+            for name in it.properties:
+                it.asked(state, name)
         except EvaluationError as error:
             return error
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")

@@ -8,8 +8,8 @@ import importlib.util
 import linecache
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -20,6 +20,7 @@ import isrcheck.model as shipped_models
 from isrcheck.model.language import Model, ModelError, UnknownName
 from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import kebab
+from isrcheck.model.language.properties import KINDS, kind_of
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
@@ -31,7 +32,7 @@ MODELS: Final = "isrcheck.model."
 class LoadedModel:
     """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it.
 
-    `beside` names those that stand in the model's own file.
+    `beside` names those that stand in the model's own file. `properties` are those of whole behaviours that fit it.
     """
 
     cls: type[Model]
@@ -39,6 +40,24 @@ class LoadedModel:
     origin: Path | None
     invariants: dict[str, Invariant]
     beside: frozenset[str] = frozenset()
+    properties: dict[str, Invariant] = field(default_factory=dict)
+
+    def asked(self, names: Iterable[str]) -> dict[str, Invariant]:
+        """Properties by name; `all` is all that fit the model."""
+        wanted = {*names}
+        if "all" in wanted and not self.properties:
+            raise UnknownName(f"model {self.name} has no property; mark a function with @leads_to")
+        every = {*self.properties} if "all" in wanted else set()
+        return {name: self._property(name) for name in sorted((wanted - {"all"}) | every)}
+
+    def _property(self, name: str) -> Invariant:
+        if name in self.properties:
+            return self.properties[name]
+        if name in library_properties():
+            raise UnknownName(
+                f"property {name} does not fit model {self.name}; {nearest('', {*self.properties, 'all'})}"
+            )
+        raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
         """Invariants by name; without names the default ones."""
@@ -94,22 +113,38 @@ def load_model_class(spec: str) -> LoadedModel:
     cls = _shipped_model(spec)
     if cls is None:
         raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or name a file: my_model.py")
-    return LoadedModel(cls, spec, None, fitting(cls, sys.modules[cls.__module__]))
+    module = sys.modules[cls.__module__]
+    return LoadedModel(cls, spec, None, fitting(cls, module), properties=fitting_properties(cls, module))
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
     """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
-    own = cls.predicates("invariant")
-    variables, settings = set(cls().domains), {None, *cls.declared_settings()}
+    shared = _about(cls, library_invariants())
+    return dict(sorted({**shared, **beside, **cls.predicates("invariant")}.items()))
+
+
+def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
+    """The properties that can be asked of a model, from the same places."""
+    beside = _properties(module) if module is not None else {}
+    _require_makeable(cls)
+    own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
+    return dict(sorted({**_about(cls, library_properties()), **beside, **own}.items()))
+
+
+def _about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
+    """Those of the shipped ones that are about what a model has."""
+    variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
-    shared = {
+    return {
         n: f
-        for n, f in library_invariants().items()
-        if set(needed(f)) <= variables and needed_setting(f) in settings and needed_family(f) in families
+        for n, f in known.items()
+        if set(needed(f)) <= variables
+        and needed_setting(f) in settings
+        and needed_family(f) in families
+        and set(getattr(f, "__never__", ())) <= actions
     }
-    return dict(sorted({**shared, **beside, **own}.items()))
 
 
 def _require_makeable(cls: type[Model]) -> None:
@@ -133,6 +168,15 @@ def library_invariants() -> dict[str, Invariant]:
     found: dict[str, Invariant] = {}
     for module in _modules(shipped_invariants):
         found.update(_marked(module))
+    return found
+
+
+@cache
+def library_properties() -> dict[str, Invariant]:
+    """Every property of the `invariants` package."""
+    found: dict[str, Invariant] = {}
+    for module in _modules(shipped_invariants):
+        found.update(_properties(module))
     return found
 
 
@@ -191,6 +235,11 @@ def _marked(module: ModuleType) -> dict[str, Invariant]:
     return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
 
 
+def _properties(module: ModuleType) -> dict[str, Invariant]:
+    functions = {n: f for n, f in vars(module).items() if kind_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
 def _from_file(path: Path, wanted: str) -> LoadedModel:
     module = run_file(path)
     models = {cls.__name__: cls for cls in _models(module)}
@@ -203,7 +252,9 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     cls = models[wanted or next(iter(models))]
     name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
     with blaming(path):
-        return LoadedModel(cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)))
+        return LoadedModel(
+            cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)), fitting_properties(cls, module)
+        )
 
 
 def run_file(path: Path) -> ModuleType:

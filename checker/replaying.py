@@ -58,7 +58,7 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
     for name in recorded:
         if name not in declared:
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
-    return Interpreter(loaded.cls(**{**recorded, **settings}), loaded.invariants)
+    return Interpreter(loaded.cls(**{**recorded, **settings}), loaded.invariants, loaded.properties)
 
 
 def chosen(traces: TraceFile, invariant: str | None) -> list[Recording]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from isrcheck.checker.exploration import OrbitCounts
-from isrcheck.checker.told import Story
+from isrcheck.checker.told import Alternatives, Fix, Reasons, Story
 from isrcheck.model.language.domains import Domain, Value
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.system import Label
 
 Verdict = Literal["holds", "violated", "incomplete"]
@@ -26,6 +27,7 @@ class Exit:
     DIFFERENCE = 10
     DEADLOCK = 11
     VIOLATED = 12
+    NOT_LIVE = 13
     NONCONFORMING = 14
     EVALUATION = 75
     INTERRUPTED = 130
@@ -33,7 +35,7 @@ class Exit:
     UNKNOWN = 150
     OUTPUT = 153
     BUG = 255
-    PRECEDENCE = (BUG, OUTPUT, EVALUATION, VIOLATED, DEADLOCK, INTERRUPTED, LIMIT, DIFFERENCE, HOLDS)
+    PRECEDENCE = (BUG, OUTPUT, EVALUATION, VIOLATED, NOT_LIVE, DEADLOCK, INTERRUPTED, LIMIT, DIFFERENCE, HOLDS)
 
 
 class LimitTooSmall(ValueError):
@@ -83,16 +85,24 @@ class Held:
 class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
-    `variables` names the variables of the states and gives their domains.
+    `variables` names the variables of the states and gives their domains. A *lasso* goes on for ever: from the state
+    at position `loop` on (from 0) it repeats what leads to its last state, which is the same one; where that is the
+    last state itself, behaviour stays there.
     """
 
     variables: tuple[tuple[str, Domain], ...]
     steps: tuple[Step, ...]
+    loop: int | None = None
 
     @property
     def length(self) -> int:
         """Its states, the initial one included."""
         return len(self.steps)
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is a lasso that stays in its last state."""
+        return self.loop == self.length - 1
 
     def to_json(self) -> list[dict[str, Any]]:
         return [self._step(step) for step in self.steps]
@@ -109,8 +119,9 @@ class Finding:
     """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
 
     `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace, `held` the last
-    state in which all was well. `culprits` says of each step whether no way of the rest's length avoids it (see
-    `isrcheck.checker.traces.culprits`); None where that is not determined. `story` tells the trace.
+    state in which all was well. `reasons` are the facts that came together there with the steps that made them, `fixes`
+    where fixed designs part from the trace, `alternatives` what becomes of it with other settings. `story` tells the
+    trace.
     """
 
     verdict: Verdict
@@ -119,8 +130,10 @@ class Finding:
     canonical: bool = True
     instance: Instance | None = None
     checked_depth: int | None = None
-    culprits: tuple[bool, ...] | None = field(default=None, compare=False)  # not every engine can tell
     held: Held | None = None
+    reasons: Reasons | None = field(default=None, repr=False)
+    fixes: tuple[Fix, ...] = ()
+    alternatives: Alternatives | None = None
     story: Story | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -131,19 +144,21 @@ class Finding:
                 "length": self.trace.length,
                 "canonical": self.canonical,
                 "trace": told_json(self.trace, self.story),
-                "why": self._why(),
+                "why": self.why(),
             }
         if self.verdict == "incomplete":
             return {"verdict": self.verdict, "checked_depth": self.checked_depth}
         return {"verdict": self.verdict}
 
-    def _why(self) -> dict[str, Any]:
-        blamed = None if self.culprits is None else [i for i, yes in enumerate(self.culprits, 2) if yes]
+    def why(self) -> dict[str, Any]:
+        """Why it is false at the end of the trace."""
         return {
             "choice": {} if self.instance is None else dict(self.instance.choice),
             "reads": {} if self.instance is None else dict(self.instance.reads),
             "last_held": None if self.held is None else {"what": self.held.what, "state": self.held.state},
-            "culprits": blamed,
+            "reasons": None if self.reasons is None else self.reasons.to_json(),
+            "fixes": [fix.to_json() for fix in self.fixes],
+            "alternatives": None if self.alternatives is None else self.alternatives.to_json(),
         }
 
 
@@ -153,6 +168,101 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
     for told in () if story is None else story.sentences:
         steps[told.position - 1] |= {"lane": told.lane.name, "sentence": told.sentence}
     return steps
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was found for one choice of a property's parameters.
+
+    `region` counts the states in which it is open, `fair` ends and components those where behaviour may stay for ever,
+    `unfair` ones components with a cycle where it may not; `excused` are those of which that is so only because the
+    search has no room. `vacuous` says that nothing was ever to come.
+    """
+
+    choice: tuple[tuple[str, Any], ...]
+    vacuous: bool
+    region: int = 0
+    fair_ends: int = 0
+    fair_components: int = 0
+    fair_states: int = 0
+    unfair_components: int = 0
+    excused_ends: int = 0
+    excused_components: int = 0
+    fairness_used: tuple[str, ...] = ()
+
+    @property
+    def excused(self) -> int:
+        return self.excused_ends + self.excused_components
+
+
+@dataclass(frozen=True)
+class PropertyFinding:
+    """The verdict on a property of whole behaviours, with what was found for each choice of its parameters.
+
+    Where it is violated, `trace` is a lasso for `choice`, or for what is stable a trace whose last step ends it. `kept`
+    says why it is fair: promises with a state, from 1, in which they cannot be kept. `why` is said of one that is
+    incomplete.
+    """
+
+    verdict: Verdict
+    sentence: str
+    kind: str
+    asked: tuple[Asked, ...] = ()
+    choice: tuple[tuple[str, Any], ...] = ()
+    trace: Trace | None = None
+    shortest_cycle: bool = True
+    kept: tuple[tuple[str, int], ...] = ()
+    why: str | None = None
+    story: Story | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def vacuous(self) -> bool:
+        return bool(self.asked) and all(each.vacuous for each in self.asked)
+
+    @property
+    def fairness_used(self) -> list[str]:
+        """The actions whose promises suffice where it holds."""
+        return sorted({action for each in self.asked for action in each.fairness_used})
+
+    def total(self, name: str) -> int:
+        """A count over all choices."""
+        return sum(getattr(each, name) for each in self.asked)
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"verdict": self.verdict, "kind": self.kind, "sentence": self.sentence}
+        if self.why is not None:
+            return data | {"reason": self.why}
+        data |= {"asked": len(self.asked), "vacuous": self.vacuous}
+        data |= {name: self.total(name) for name in FOUND}
+        if self.verdict == "holds":
+            data |= {"holds_without_excuse": not self.total("excused"), "fairness_used": self.fairness_used}
+        if self.trace is not None:
+            steps = told_json(self.trace, self.story)
+            loop = self.trace.loop
+            cut = len(steps) if loop is None else loop + 1
+            data |= {
+                "choice": dict(self.choice),
+                "lasso": {
+                    "prefix": steps[:cut],
+                    "cycle": steps[cut:],
+                    "loop": loop,
+                    "canonical": True,
+                    "shortest_cycle": self.shortest_cycle,
+                    "kept": [{"obligation": name, "disabled_in": state} for name, state in self.kept],
+                },
+            }
+        if any(each.choice for each in self.asked):
+            each = [
+                {"choice": dict(x.choice), "vacuous": x.vacuous, **{n: getattr(x, n) for n in FOUND}}
+                for x in self.asked
+            ]
+            data["instances"] = each
+        return data
+
+
+FOUND: Final = (
+    "region", "fair_ends", "fair_components", "fair_states", "unfair_components", "excused_ends", "excused_components",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -222,6 +332,9 @@ class Result:
     """Invariants in the model's own file that nobody asked about."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
+    liveness: dict[str, PropertyFinding] = field(default_factory=dict)
+    fairness: Fairness | None = None
+    """What properties were asked under."""
 
     def bound(self, name: str) -> str:
         """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""
@@ -302,6 +415,9 @@ class Result:
             data["out_degree"] = {"least": least, "mean": round(mean, 6), "greatest": greatest}
         if self.deadlock is not None:
             data["deadlock"] = self.deadlock.to_json()
+        if self.fairness is not None:
+            data["fairness"] = self.fairness.to_json()
+            data["liveness"] = {name: finding.to_json() for name, finding in self.liveness.items()}
         if self.evaluation is not None:
             failure = self.evaluation
             data["evaluation_error"] = {

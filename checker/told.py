@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from isrcheck.model.language.system import Label
 
@@ -144,3 +144,154 @@ class Story:
             "start": [log.to_json() for log in self.start],
             "steps": [sentence.to_json() for sentence in self.sentences],
         }
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is true in a state: in words, since which state, and the values of what it is read from."""
+
+    text: str
+    since: int
+    values: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"text": self.text, "since": self.since, "values": [list(pair) for pair in self.values]}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Facts that one step, `end`, made, and with it those of `steps`, itself among them, by the states they lead to."""
+
+    end: int
+    steps: tuple[int, ...]
+    facts: tuple[Fact, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"end": self.end, "steps": list(self.steps), "facts": [fact.to_json() for fact in self.facts]}
+
+
+@dataclass(frozen=True)
+class Need:
+    """A step that another rests on, and what it made true or gave."""
+
+    step: int
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"step": self.step, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why a trace ends in a violation: each step in one reason at most.
+
+    `at_once` are the last steps where a single one made all that is wrong; the reasons are then those of it. `needs`
+    says of each step which earlier ones it rests on directly.
+    """
+
+    at_once: tuple[int, ...]
+    reasons: tuple[Reason, ...]
+    from_the_start: tuple[Fact, ...]
+    needs: dict[int, tuple[Need, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "at_once": list(self.at_once),
+            "reasons": [reason.to_json() for reason in self.reasons],
+            "from_the_start": [fact.to_json() for fact in self.from_the_start],
+            "needs": {str(k): [need.to_json() for need in needs] for k, needs in self.needs.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Read:
+    """A scalar of a state with its value, and since which state it has it."""
+
+    path: str
+    value: str
+    since: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A part of the state with its value in the trace, and the one that the fixed design gives it."""
+
+    path: str
+    here: str
+    fixed: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Where a fixed design parts from a trace, and how.
+
+    It `refused` step `step` (at `where`, `file:line`, as `source` has it; `condition` is what is false, `reads` what it
+    reads), has no such instance (`absent`), gives another value to what matters (`differs`), or `allows` every step;
+    then `verdict` says whether the invariant holds at the end, and `enabled` what only the fixed design can do there.
+    `changes` are its model and settings where they are others: name, value in the trace, value with the fix. `rests_on`
+    is what the trace computed from that which differs.
+    """
+
+    control: str
+    changes: tuple[tuple[str, str, str], ...]
+    how: Literal["refused", "absent", "differs", "allows"]
+    step: int | None = None
+    where: str | None = None
+    source: str | None = None
+    condition: str | None = None
+    reads: tuple[Read, ...] = ()
+    differs: tuple[Difference, ...] = ()
+    rests_on: tuple[Read, ...] = ()
+    enabled: tuple[str, ...] = ()
+    verdict: Literal["holds", "violated"] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "control": self.control,
+            "changes": {name: [here, fixed] for name, here, fixed in self.changes},
+            "how": self.how,
+            "step": self.step,
+            "where": self.where,
+            "source": self.source,
+            "condition": self.condition,
+            "reads": [read.to_json() for read in self.reads],
+            "differs": [difference.to_json() for difference in self.differs],
+            "rests_on": [read.to_json() for read in self.rests_on],
+            "enabled": list(self.enabled),
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another value of one setting, and what a search within the same bounds says with it.
+
+    `length` is that of its shortest violation; `lost` are goals that are reached no more.
+    """
+
+    setting: str
+    value: str
+    verdict: Literal["holds", "violated", "incomplete"]
+    length: int | None = None
+    lost: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"lost": list(self.lost)}
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Other values of single settings: of a trace of `length` states, how many let it pass, and the rest."""
+
+    length: int
+    passing: int
+    tried: tuple[Alternative, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"values_that_pass": self.passing, "tried": [each.to_json() for each in self.tried]}

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "checker": {"isrcheck.model", "isrcheck.invariants", "isrcheck.checker"},
 }
 HOMES = {
-    "numba": ("checker/engines/local", "checker/engines/simulation"),
+    "numba": ("checker/engines/local", "checker/engines/simulation", "checker/liveness"),
     "llvmlite": ("checker/kernel", "checker/engines/local", "checker/engines/simulation"),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
@@ -167,7 +167,8 @@ def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
 
 
 SENT_FROM_SPARK = ("files", "kernels", "queries", "rows", "steps", "tasks")
-SENT = ("checker/kernel/native.py", *(f"checker/engines/spark/{name}.py" for name in SENT_FROM_SPARK))
+SENT_ALONE = ("checker/datasets/places.py", "checker/kernel/native.py")
+SENT = (*SENT_ALONE, *(f"checker/engines/spark/{name}.py" for name in SENT_FROM_SPARK))
 EXECUTORS_HAVE = {*sys.stdlib_module_names, "llvmlite", "numpy", "pyarrow", "pyspark"}
 
 

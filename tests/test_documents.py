@@ -15,7 +15,16 @@ from isrcheck.checker.cli import main
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/**/README.md"))
-PAGES = ["README.md", "docs/bounded.md", "docs/simulation.md", "docs/symmetry.md", *SCENARIOS]
+PAGES = [
+    "README.md",
+    "docs/index.md",
+    "docs/narration.md",
+    "docs/bounded.md",
+    "docs/liveness.md",
+    "docs/simulation.md",
+    "docs/symmetry.md",
+    *SCENARIOS,
+]
 
 
 def shown(page: str) -> list[tuple[str, list[str]]]:
@@ -54,6 +63,20 @@ def test_what_a_page_says_of_the_code_is_there(page: str) -> None:
 
 def test_the_page_for_those_who_change_the_code_names_the_layers() -> None:
     assert f"({', '.join(LAYERS)})" in (ROOT / "docs/contributing.md").read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_what_a_page_links_to_is_there(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text())
+    assert links
+    for link in links:
+        assert ((ROOT / page).parent / link).exists(), link
+
+
+def test_every_page_is_on_the_index() -> None:
+    listed = set(re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / "docs/index.md").read_text()))
+    about_one_model = {"kraft_catalogue.md", "index.md"}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed - about_one_model == set()
 
 
 def test_there_are_examples() -> None:

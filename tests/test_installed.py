@@ -154,8 +154,11 @@ def test_what_is_installed_is_every_folder_of_python() -> None:
 
 
 def test_names_for_type_checkers_lead_to_the_files_themselves() -> None:
-    links = {path.name: path.resolve() for path in (ROOT / ".names" / "isrcheck").iterdir()}
-    public = {path.name: path for path in (ROOT / "checker" / "public").iterdir() if path.name != "__pycache__"}
+    def files_in(folder: Path) -> list[Path]:
+        return [path for path in folder.iterdir() if path.name != "__pycache__"]
+
+    links = {path.name: path.resolve() for path in files_in(ROOT / ".names" / "isrcheck")}
+    public = {path.name: path for path in files_in(ROOT / "checker" / "public")}
     assert links == public | {name: ROOT / name for name in ("model", "invariants", "checker")}
 
 

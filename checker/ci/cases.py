@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from isrcheck.checker.library import LoadedModel
-from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
-from isrcheck.checker.results import Exit, Finding, Result, Trace
+from isrcheck.checker.reports.counterexample import (
+    choice_text,
+    evaluation_text,
+    property_violation_text,
+    violations_text,
+)
+from isrcheck.checker.reports.liveness import lasso_text, property_text
+from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result, Trace
 from isrcheck.checker.wording.layout import plural
 from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
@@ -55,6 +61,7 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
     if result.deadlock is not None:
         found.append(maker.finding("no-deadlock", result.deadlock, None))
+    found += [maker.promised(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
     found += maker.rest()
     return found
 
@@ -82,6 +89,17 @@ class _Maker:
             )
         outcome, message = self._open(finding)
         return Case(self._suite, name, outcome, message, finding.sentence, about=about, location=about)
+
+    def promised(self, name: str, finding: PropertyFinding, predicate: Callable[..., Any] | None) -> Case:
+        about = None if predicate is None else location_of(predicate, finding.sentence)
+        if finding.trace is not None:
+            path = tuple(self._path(finding.trace))
+            message = f"{name}{choice_text(finding)} {lasso_text(finding)}: {finding.sentence}"
+            text = "\n".join(property_violation_text(name, finding))
+            where = path[-1] if path else about
+            return Case(self._suite, name, "failed", message, finding.sentence, text, where, path, about, finding.trace)
+        outcome: Outcome = "passed" if finding.verdict == "holds" else "error"
+        return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
 
     def _open(self, finding: Finding) -> tuple[Outcome, str]:
         """What is said of an invariant without a counterexample."""

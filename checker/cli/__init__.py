@@ -10,7 +10,8 @@ import click
 from isrcheck.checker.cli.exits import reporting_failures
 
 COMMANDS: Final = (
-    "models", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph", "scenarios",
+    "models", "init", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph",
+    "scenarios",
     "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "cache",
 )  # fmt: skip
 COMPILING: Final = (
@@ -45,7 +46,7 @@ class Commands(click.Group):
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 14 Kafka
-    does otherwise, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit,
-    153 input or output failed, 255 a bug in isrcheck.
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 13 what
+    must happen may not, 14 Kafka does otherwise, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or
+    damaged file, 152 a limit, 153 input or output failed, 255 a bug in isrcheck.
     """

@@ -19,11 +19,11 @@ from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, re
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG.")
 @click.option("--decode", metavar="DIR", help="Write the states with a column for each part, in a new folder.")
-@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
     folder: str, variables: tuple[str, ...], model: str | None, json_path: str | None, plot: str | None,
-    decode: str | None, master: str, conf: dict[str, str],
+    decode: str | None, master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
     """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables."""
     require_different({"--json": json_path, "--plot": plot})

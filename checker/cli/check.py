@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from isrcheck.checker.abilities import ENGINES, refusal_of_options
+from isrcheck.checker.cli import completing
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.expectation import expectation_lines, settle
 from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
+    control_option,
+    fairness_of,
     fitting_options,
     keeping_of,
     keeping_options,
+    liveness_options,
     profile_option,
     seconds_of,
     settings_option,
@@ -32,8 +36,10 @@ from isrcheck.model.language.profiles import BARE
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.exploration import Keeping, Storing
+    from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.results import Result
     from isrcheck.checker.scenarios.scenario import Scenario
+    from isrcheck.model.language.fairness import Fairness
 
 
 OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
@@ -48,6 +54,8 @@ class Question:
     settings: dict[str, str]
     profile: str | None
     invariants: tuple[str, ...]
+    liveness: tuple[str, ...]
+    fairness: Fairness
     engine: str
     keep_going: bool
     deadlock: bool
@@ -60,6 +68,8 @@ class Question:
     fail_on_vacuity: bool
     quiet: bool
     plain: bool
+    controls: tuple[str, ...]
+    fixes: bool
     cluster: Cluster | None
     output: Output
     keeping: Keeping | None
@@ -68,15 +78,24 @@ class Question:
 
 @fitting_options
 @click.command("check", short_help="Explores a model and reports.")
-@click.argument("model", required=False)
+@click.argument("model", required=False, shell_complete=completing.models)
 @click.option(
     "--scenario",
     metavar="NAME",
+    shell_complete=completing.scenarios,
     help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
 )
 @settings_option
 @profile_option
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option(
+    "--invariant",
+    "invariants",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing.invariants,
+    help="Check just these; may be repeated.",
+)
+@liveness_options
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
 @click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
@@ -99,6 +118,8 @@ class Question:
     help="The last level that is looked at; 20, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@control_option
+@click.option("--fixes", is_flag=True, help="Say which other value of one setting prevents the violation (searches).")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and what was never seen, and no progress.")
 @click.option("--watch", is_flag=True, help="Check a file of your own again each time it is saved.")
@@ -121,9 +142,10 @@ def _check(options: dict[str, Any]) -> None:
         raise click.UsageError(refusal)
     spark = {name: options.pop(name) for name in OF_SPARK}
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
+    fairness = fairness_of(options)
     storing = storing_of(options.pop("store"), options.pop("store_folder"))
     output, cluster = Output.taken(options), cluster_of(options["engine"], spark)
-    question = Question(**options, cluster=cluster, output=output, keeping=keeping, storing=storing)
+    question = Question(**options, cluster=cluster, output=output, keeping=keeping, storing=storing, fairness=fairness)
     _require_one_question(question)
     output.require_apart()
     scenario = None
@@ -145,6 +167,7 @@ def _require_one_question(question: Question) -> None:
         "MODEL": question.model,
         "--profile": question.profile,
         "--invariant": question.invariants,
+        "--liveness": question.liveness,
         "--continue": question.keep_going,
         "--deadlock": question.deadlock,
     }
@@ -169,13 +192,16 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     question.output.loaded = loaded
     settings = settings_of(loaded.cls, loaded.name, question.settings)
-    invariants, profile = question.invariants or None, question.profile
+    invariants, profile, liveness = question.invariants or None, question.profile, question.liveness
+    fairness = question.fairness
     if scenario is not None:
-        settings, invariants, profile = {**scenario.settings, **settings}, scenario.invariants, BARE
+        settings, profile = {**scenario.settings, **settings}, BARE
+        invariants, liveness, fairness = scenario.invariants, scenario.liveness, scenario.fairness
     from isrcheck.checker.checking import check, resolved
 
     with blaming(loaded.origin):
         loaded.chosen(invariants)
+        loaded.asked(liveness)
     resolved(loaded, settings, profile)
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.exploration import Limits
@@ -186,6 +212,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             settings,
             profile=profile,
             invariants=invariants,
+            liveness=liveness,
+            fairness=fairness,
             engine=question.engine,
             keep_going=question.keep_going if scenario is None else scenario.keep_going,
             deadlock=question.deadlock if scenario is None else scenario.deadlock,
@@ -201,7 +229,37 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
         )
     if scenario is not None:
         settle(scenario, question.settings, result)
+    with blaming(loaded.origin):
+        _explain(question, scenario, loaded, result)
     return result
+
+
+def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result) -> None:
+    """Adds where the controls of the scenario, and those that are named, part from the traces."""
+    from isrcheck.checker.explaining import explain_all
+    from isrcheck.checker.scenarios.controls import controls_of, named
+
+    if result.verdict == "violated":
+        changed = settings_of(loaded.cls, loaded.name, question.settings)
+        beside = [] if scenario is None else controls_of(scenario, loaded, changed)
+        model = loaded.cls(**result.settings)
+        explain_all(result, loaded, [*beside, *(named(text, loaded, model) for text in question.controls)])
+    if question.fixes:
+        _add_alternatives(result, loaded, question)
+
+
+def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
+    """Adds to the shortest violation which other value of one setting prevents it."""
+    from isrcheck.checker.alternatives import alternatives
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.reports.text import violated
+
+    named = [name for name, _ in violated(result) if name in result.findings]
+    if named:
+        limits = Limits(question.max_states, question.max_seconds, question.max_memory)
+        finding = result.findings[named[0]]
+        found = alternatives(result, named[0], loaded, limits)
+        result.findings[named[0]] = replace(finding, alternatives=found)
 
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:

@@ -71,7 +71,7 @@ def _found(
     keep_going: bool,
     quiet: bool,
 ) -> Report:
-    from isrcheck.checker.conformance.build import NEWEST, classpath
+    from isrcheck.checker.conformance.build import NEWEST, classpath, known_version
     from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, with_traces
     from isrcheck.checker.conformance.process import running
     from isrcheck.checker.library import load_model_class
@@ -80,9 +80,11 @@ def _found(
     loaded = load_model_class(model)
     mapping = mapping_of(loaded.name)
     chosen = with_traces(loaded.name, names)
-    settings = {**mapping.walks, **settings_of(loaded.cls, loaded.name, texts)}
+    version = known_version(version or NEWEST)
+    own = {name: values[0] for name, values in mapping.of_kafka(version).items()}
+    settings = {**own, **mapping.walks, **settings_of(loaded.cls, loaded.name, texts)}
     known = tuple(loaded.cls(**settings).actions())
-    report = Report(loaded.name, version or NEWEST, settings, seed, unreached=mapping.unreached, known=known)
+    report = Report(loaded.name, version, settings, seed, unreached=mapping.unreached, known=known)
     with running(classpath(report.kafka, lambda line: _tell(line, quiet))) as harness:
         run = Conforming(harness, loaded, mapping, report, keep_going, lambda line: _progress(line, quiet))
         run.scenarios(chosen)

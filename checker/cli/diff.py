@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 @click.option("--model-b", metavar="FILE", help="The file of B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write it as a plot, in SVG.")
-@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
     one: str, other: str, model_a: str | None, model_b: str | None, json_path: str | None, plot: str | None,
-    master: str, conf: dict[str, str],
+    master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
     """Says which states of dataset A are not in dataset B, by the variables that both have.
 

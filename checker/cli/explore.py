@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.options import model_at, profile_option, settings_option
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import model_at
 from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; any by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
 def command(model: str, settings: dict[str, str], profile: str | None, port: int, no_browser: bool) -> None:

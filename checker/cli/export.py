@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.cli.options import model_at, profile_option, settings_option
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
+    from isrcheck.model.language.fairness import Fairness, Obligation
     from isrcheck.model.language.system import TransitionSystem
 
 LANGUAGES: Final = ("promela", "murphi", "tla")
 
 
 @click.command("export", short_help="Writes a model for Spin, Rumur or TLC.")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export just these; may be repeated.")
+@liveness_options
 @click.option("--to", "language", type=click.Choice(LANGUAGES), required=True, help="Spin, Rumur (CMurphi), or TLC.")
 @click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
 def command(
@@ -30,12 +33,20 @@ def command(
     invariants: tuple[str, ...],
     language: str,
     output: str,
+    **asked: Any,
 ) -> None:
     """Writes MODEL at the given settings, as it is explored: one block for each transition, under its action.
 
-    With --to tla, FILE.cfg (or what FILE is called without .tla) goes with FILE.
+    With --to tla, FILE.cfg (or what FILE is called without .tla) goes with FILE, and --liveness adds properties with
+    the fairness that they are asked under.
     """
+    fairness = fairness_of(asked)
+    if asked["liveness"] and language != "tla":
+        raise click.UsageError("--liveness goes with --to tla: fairness of Spin is of processes, and Rumur has none")
     require_writable(output)
+    if asked["liveness"]:
+        _write_tla(output, *promised(model, settings, profile, invariants, asked["liveness"], fairness))
+        return
     system = traced(model, settings, profile, invariants)
     if language == "promela":
         from isrcheck.checker.exports.promela import promela
@@ -49,12 +60,12 @@ def command(
         _write_tla(output, system)
 
 
-def _write_tla(output: str, system: TransitionSystem) -> None:
+def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> None:
     from isrcheck.checker.exports.tla import configuration, module_name, tla
 
     if output != STDOUT and Path(output).name != f"{module_name(system)}.tla":
         raise click.UsageError(f"a module lies in a file of its name: --output {module_name(system)}.tla")
-    write_text(output, tla(system))
+    write_text(output, tla(system, obligations))
     if output != STDOUT:
         write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
 
@@ -67,3 +78,28 @@ def traced(model: str, settings: dict[str, str], profile: str | None, invariants
     loaded = load_model_class(model)
     with blaming(loaded.origin):
         return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))
+
+
+def promised(
+    model: str,
+    settings: dict[str, str],
+    profile: str | None,
+    invariants: tuple[str, ...],
+    liveness: tuple[str, ...],
+    fairness: Fairness,
+) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
+    """A model as data with properties, and what is promised of its transitions."""
+    from isrcheck.checker.checking import properties_of
+    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.model.language.fairness import obligations
+    from isrcheck.model.language.tracing import trace
+
+    loaded = load_model_class(model)
+    with blaming(loaded.origin):
+        made = model_at(loaded, settings, profile)
+        properties = properties_of(loaded, made, liveness, fairness)
+        never = sorted(name for name, method in properties.items() if hasattr(method, "__never__"))
+        if never:
+            raise UnknownName(f"property {never[0]} is about steps, which TLC asks nothing of; export others")
+        system = trace(made, loaded.chosen(invariants or None), properties)
+        return system, obligations(made, [t.label for t in system.transitions], fairness)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from isrcheck.checker.cli.options import model_at, profile_option, settings_option
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import model_at
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.profiles import settings_of
@@ -23,9 +24,7 @@ LIMIT: Final = 1000
 
 
 @click.command("graph", short_help="Writes the state graph, or the part around a trace.")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Mark where just these are false.")
 @click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
 @click.option("--around", metavar="FILE", help="Only the states of a trace (JSON of check, or ITF), and those near it.")

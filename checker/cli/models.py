@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from isrcheck.checker.cli import completing
 
 if TYPE_CHECKING:
     from isrcheck.checker.library import LoadedModel
 
 
 @click.command("models", short_help="Lists models, or one model's settings and invariants.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
-def command(name: str | None, as_json: bool) -> None:
-    """Lists the models; with NAME (or a file of your own) its settings and invariants."""
+@click.option("--source", is_flag=True, help="Print the text of the model's file.")
+def command(name: str | None, as_json: bool, source: bool) -> None:
+    """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants."""
     from isrcheck.checker.library import load_model_class, model_names
 
+    if source and (name is None or as_json):
+        raise click.UsageError("--source goes with NAME, and without --json")
     if name is None:
         models = [load_model_class(each) for each in model_names()]
         click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
     else:
         model = load_model_class(name)
+        if source:
+            click.echo(_file(model).read_text(encoding="utf-8"), nl=False)
+            return
         click.echo(json.dumps(described(model), indent=1) if as_json else _details(model))
 
 
@@ -35,6 +45,8 @@ def described(model: LoadedModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "sentence": _sentence(model),
+        "file": str(_file(model)),
+        "class": model.cls.__name__,
         "profiles": {
             name: {"sentence": each.sentence, "settings": each.settings, **size_of(model, name)}
             for name, each in profiles_of(model.cls).items()
@@ -51,11 +63,20 @@ def described(model: LoadedModel) -> dict[str, Any]:
             }
             for name, s in model.cls.declared_settings().items()
         },
+        "variables": {name: str(domain) for name, domain in model.cls().domains.items()},
+        "actions": {name: sentence_of(f) for name, f in model.cls.actions().items()},
+        "goals": {name: sentence_of(f) for name, f in model.cls.predicates("goal").items()},
         "invariants": {
             name: {"default": name in model.cls.invariants, "sentence": sentence_of(f)}
             for name, f in model.invariants.items()
         },
+        "properties": {name: {"sentence": sentence_of(f)} for name, f in model.properties.items()},
     }
+
+
+def _file(model: LoadedModel) -> Path:
+    """Where the model's class is written down."""
+    return Path(inspect.getfile(model.cls)) if model.origin is None else model.origin
 
 
 def _sentence(model: LoadedModel) -> str:
@@ -82,9 +103,13 @@ def _details(model: LoadedModel) -> str:
     invariants = [
         (name, "default" if each["default"] else "", each["sentence"]) for name, each in data["invariants"].items()
     ]
-    lines = [f"{model.name}: {data['sentence']}", *_profiles(data), "", "Settings (default, values, meaning)"]
-    lines += columns(settings)
-    return "\n".join([*lines, "", "Invariants", *columns(invariants or [("none", "", "")])])
+    lines = [f"{model.name}: {data['sentence']}", f"  class {data['class']} in {data['file']}"]
+    lines += [*_profiles(data), "", "Settings (default, values, meaning)", *columns(settings)]
+    for title, key in (("Variables (at the bare defaults)", "variables"), ("Actions", "actions"), ("Goals", "goals")):
+        lines += ["", title, *columns([*data[key].items()] or [("none", "")])]
+    lines += ["", "Invariants", *columns(invariants or [("none", "", "")])]
+    properties = [(name, each["sentence"]) for name, each in data["properties"].items()]
+    return "\n".join([*lines, *(["", "Properties (--liveness)", *columns(properties)] if properties else [])])
 
 
 def _profiles(data: dict[str, Any]) -> list[str]:

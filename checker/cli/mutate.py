@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.options import model_at, profile_option, seconds_of, settings_option, size_of
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import model_at, seconds_of, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.model.language.errors import UnknownName
 
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
 @click.option("--scenarios", is_flag=True, help="Ask what is not noticed in the recorded scenarios of MODEL as well.")

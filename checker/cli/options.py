@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 
 from isrcheck.checker.abilities import helped
+from isrcheck.checker.cli import completing
 from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.exploration import Keeping, Storing
     from isrcheck.checker.library import LoadedModel
+    from isrcheck.model.language.fairness import Fairness
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -69,6 +71,7 @@ settings_option = click.option(
     multiple=True,
     callback=once,
     metavar="NAME=VALUE",
+    shell_complete=completing.settings,
     help="A setting of the model.",
 )
 
@@ -77,6 +80,14 @@ profile_option = click.option(
     "--profile",
     metavar="NAME",
     help="What -s changes: plain (where the model has it), bare, or another that isrcheck models lists.",
+)
+
+control_option = click.option(
+    "--control",
+    "controls",
+    multiple=True,
+    metavar="WHAT",
+    help="Say where a fixed design parts from a trace: NAME=VALUE of a setting, a scenario, or a model.",
 )
 
 shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
@@ -98,6 +109,24 @@ def keeping_options(command: Command) -> Command:
     for option in reversed(_KEEPING):
         command = option(command)
     return command
+
+
+def liveness_options(command: Command) -> Command:
+    """The options of what must happen, and of what is promised for that."""
+    for option in reversed(_LIVENESS):
+        command = option(command)
+    return command
+
+
+def fairness_of(options: dict[str, Any]) -> Fairness:
+    """Takes what is promised out of the options of a command."""
+    default, names = options.pop("fairness"), {name: options.pop(name) for name in ("strong", "weak", "unfair")}
+    given = ["--fairness"] * (default is not None) + [f"--{name}" for name, actions in names.items() if actions]
+    if given and not options["liveness"]:
+        raise click.UsageError(f"{given[0]} goes with --liveness")
+    from isrcheck.model.language.fairness import Fairness
+
+    return Fairness(default or "weak", **{name: frozenset(actions) for name, actions in names.items()})
 
 
 def storing_options(command: Command) -> Command:
@@ -153,7 +182,7 @@ _STORING: Final = (
     click.option("--store-folder", metavar="DIR", help="Where disk and compact have their files."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="Where it runs, by default local[*]."),
+    click.option("--master", metavar="URL", help="Where it runs; by default where the platform says, or local[*]."),
     click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Owners of states."),
     click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Only for larger levels."),
     click.option(
@@ -199,3 +228,14 @@ def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) ->
     from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))
+
+
+_LIVENESS: Final = (
+    click.option("--liveness", multiple=True, metavar="NAME", help="Ask what must happen; all is all; repeatable."),
+    click.option(
+        "--fairness", type=click.Choice(["weak", "strong"]), help="What is promised of every healing action [weak]."
+    ),
+    click.option("--strong", multiple=True, metavar="ACTION", help="Promise more of an action: strong fairness."),
+    click.option("--weak", multiple=True, metavar="ACTION", help="Promise weak fairness of an action."),
+    click.option("--unfair", multiple=True, metavar="ACTION", help="Promise nothing of an action."),
+)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import model_at, profile_option, seconds_of, settings_option, size_of
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import model_at, seconds_of, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.results import FORMAT, Exit
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove just these; may be repeated.")
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
 @click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")

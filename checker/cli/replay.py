@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import settings_option
+from isrcheck.checker.cli.options import control_option, settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.profiles import settings_of
@@ -15,6 +16,7 @@ from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.interpreter import Interpreter
+    from isrcheck.checker.traces.fixes import Control
     from isrcheck.checker.traces.verdicts import Replayed
 
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Replay just the trace of this invariant.")
 @click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in what it was recorded for, else 10.")
+@control_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
@@ -36,6 +39,7 @@ def command(
     plain: bool,
     quiet: bool,
     json_path: str | None,
+    controls: tuple[str, ...],
 ) -> None:
     """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
 
@@ -52,7 +56,7 @@ def command(
     failure: Failure | None = None
     try:
         require_writable(json_path)
-        _, replayed = replayed_file(file, spec, settings, invariant, about)
+        _, replayed = replayed_file(file, spec, settings, invariant, about, controls)
         code = _exit_code(replayed, expect_violation)
         about["traces"] = [each.to_json() for each in replayed]
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -84,11 +88,17 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 
 def replayed_file(
-    file: str, spec: str | None, texts: dict[str, str], invariant: str | None, about: dict[str, Any]
+    file: str,
+    spec: str | None,
+    texts: dict[str, str],
+    invariant: str | None,
+    about: dict[str, Any],
+    controls: tuple[str, ...] = (),
 ) -> tuple[Interpreter, list[Replayed]]:
     """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from isrcheck.checker.library import blaming
     from isrcheck.checker.replaying import chosen, interpreter_of, model_of
+    from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.traces.files import DamagedFile, read
     from isrcheck.checker.traces.verdicts import replayed
 
@@ -99,9 +109,26 @@ def replayed_file(
         with blaming(loaded.origin):
             interpreter = interpreter_of(loaded, traces, settings_of(loaded.cls, loaded.name, texts))
             about["settings"] = dict(interpreter.model.settings)
-            return interpreter, [replayed(interpreter, each) for each in chosen(traces, invariant)]
+            told = [replayed(interpreter, each) for each in chosen(traces, invariant)]
+            return interpreter, _explained(
+                told, interpreter, [named(text, loaded, interpreter.model) for text in controls]
+            )
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+
+
+def _explained(told: list[Replayed], interpreter: Interpreter, controls: list[Control]) -> list[Replayed]:
+    """With where the controls part from the traces."""
+    from isrcheck.checker.explaining import explain
+
+    def added(each: Replayed) -> Replayed:
+        name = each.recording.name or ""
+        if each.finding is None:
+            return each
+        predicate = interpreter.invariants[name]
+        return replace(each, finding=explain(each.finding, name, interpreter.model, predicate, controls))
+
+    return [added(each) for each in told] if controls else told
 
 
 def _exit_code(replayed: list[Replayed], expect_violation: bool) -> int:

@@ -102,6 +102,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
         "model": scenario.model,
         "settings": scenario.settings,
         "invariants": None if scenario.invariants is None else list(scenario.invariants),
+        **({"liveness": list(scenario.liveness)} if scenario.liveness else {}),
         "deadlock": scenario.deadlock,
         "keep_going": scenario.keep_going,
         "expect": scenario.expect,

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.cli.options import settings_option
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.options import control_option, settings_option
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_text
 from isrcheck.checker.cli.replay import replayed_file, shown
 from isrcheck.checker.results import Exit
 
@@ -17,22 +17,38 @@ from isrcheck.checker.results import Exit
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Show just the trace of this invariant.")
+@control_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--html", metavar="FILE", help="Write the traces as a page for a browser; - is standard output.")
+@click.option("--svg", type=plot_file, metavar="FILE", help="Write the first trace as a picture; - is standard output.")
 def command(
-    file: str, spec: str | None, settings: dict[str, str], invariant: str | None, plain: bool, html: str | None
+    file: str,
+    spec: str | None,
+    settings: dict[str, str],
+    invariant: str | None,
+    plain: bool,
+    html: str | None,
+    svg: str | None,
+    controls: tuple[str, ...],
 ) -> None:
     """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words; nothing is searched.
 
     Exit codes: 0 shown, 10 the model does not allow a trace.
     """
     about: dict[str, Any] = {}
+    require_different({"--html": html, "--svg": svg})
     require_writable(html)
-    interpreter, replayed = replayed_file(file, spec, settings, invariant, about)
-    click.echo("\n".join(shown(replayed, plain, quiet=False)), err=html == STDOUT)
+    require_writable(svg)
+    interpreter, replayed = replayed_file(file, spec, settings, invariant, about, controls)
+    click.echo("\n".join(shown(replayed, plain, quiet=False)), err=STDOUT in (html, svg))
     if html is not None:
         from isrcheck.checker.pages.shown import shown_page
 
         write_text(html, shown_page(file, about["model"], interpreter, replayed))
+    if svg is not None:
+        from isrcheck.checker.pages.picture import picture
+        from isrcheck.checker.pages.shown import shown_stories
+
+        write_text(svg, picture(shown_stories(interpreter, replayed)["1"]))
     valid = all(each.outcome.valid for each in replayed)
     raise click.exceptions.Exit(Exit.HOLDS if valid else Exit.DIFFERENCE)

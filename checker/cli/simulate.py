@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.cli.delivery import Output, deliver
-from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import seconds_of
 from isrcheck.checker.failures import failure_of
 from isrcheck.checker.profiles import settings_of
 
@@ -19,9 +20,7 @@ DEPTH: Final = 100
 
 
 @click.command("simulate", short_help="Walks at random through a model that is too large to explore.")
-@click.argument("model")
-@settings_option
-@profile_option
+@model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @click.option(
     "--walks", type=click.IntRange(min=1), metavar="N", help="How many walks; 10,000, unless --seconds is given."

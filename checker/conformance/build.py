@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,9 +24,26 @@ from isrcheck.checker.kernel.objects import VARIABLE, is_own_folder
 from isrcheck.checker.results import Exit
 
 SOURCES: Final = Path(__file__).parent / "java"
-PROFILES: Final = {"4.0": "kafka-4.0", "4.2": "kafka-4.2"}
-"""The profile of pom.xml with the sources for a version of Kafka, by its first two numbers."""
-NEWEST: Final = "4.2.0"
+_RECORDS: Final = {"org.apache.kafka.common.record.": "org.apache.kafka.common.record.internal."}
+_SINCE_4_3: Final = {
+    **_RECORDS,
+    "kafka.server.metadata.KRaftMetadataCache": "org.apache.kafka.metadata.KRaftMetadataCache",
+}
+_SINCE_4_4: Final = {
+    **_SINCE_4_3,
+    "kafka.log.LogManager": "org.apache.kafka.storage.internals.log.LogManager",
+    "kafka.server.AlterPartitionManager": "org.apache.kafka.server.partition.AlterPartitionManager",
+    "kafka.server.DefaultAlterPartitionManager": "org.apache.kafka.server.partition.DefaultAlterPartitionManager",
+    "kafka.server.QuotaFactory": "org.apache.kafka.server.quota.QuotaFactory",
+    "kafka.server.ReplicaQuota": "org.apache.kafka.server.quota.ReplicaQuota",
+    "kafka.server.ReplicationQuotaManager": "org.apache.kafka.server.quota.ReplicationQuotaManager",
+    "org.apache.kafka.common.utils.AppInfoParser": "org.apache.kafka.common.utils.internals.AppInfoParser",
+    "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
+    "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
+}
+MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
+"""Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
+NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
 CENTRAL: Final = "it needs Maven Central, or a mirror of it in ~/.m2/settings.xml"
@@ -36,7 +53,7 @@ Told = Callable[[str], None]
 
 def classpath(version: str, tell: Told = lambda line: None) -> str:
     """The class path of the harness for a version of Kafka; it is built if it is not there."""
-    profile = profile_of(version)
+    profile = ".".join(known_version(version).split(".")[:2])
     java()
     folder = _folder(version)
     if not _is_whole(folder):
@@ -46,13 +63,13 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
     return os.pathsep.join([str(folder / "harness.jar"), jars])
 
 
-def profile_of(version: str) -> str:
-    """Which sources fit a version; `Failure` (150) where none do."""
+def known_version(version: str) -> str:
+    """A version for which there are sources; `Failure` (150) where there are none."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
-    if found is None or found[1] not in PROFILES:
-        known = ", ".join(f"{x}.x" for x in PROFILES)
+    if found is None or found[1] not in MOVED:
+        known = ", ".join(f"{x}.x" for x in MOVED)
         raise Failure(f"the harness has no sources for Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
-    return PROFILES[found[1]]
+    return version
 
 
 def java() -> str:
@@ -84,6 +101,7 @@ def _folder(version: str) -> Path:
 
 def _hash() -> str:
     found = hashlib.sha256()
+    found.update(repr(MOVED).encode())
     for path in sorted(p for p in SOURCES.rglob("*") if p.suffix in (".java", ".xml")):
         found.update(f"{path.relative_to(SOURCES)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
     return found.hexdigest()[:16]
@@ -100,13 +118,23 @@ def _is_whole(folder: Path) -> bool:
     return all(Path(jar).is_file() for jar in jars)
 
 
+def _rename(sources: Path, moved: Mapping[str, str]) -> None:
+    """Rewrites the imports of what another version of Kafka has in another package."""
+    for path in sorted(sources.rglob("*.java")):
+        text = path.read_text(encoding="utf-8")
+        for old, new in moved.items():
+            text = text.replace(f"\nimport {old}", f"\nimport {new}")
+        path.write_text(text, encoding="utf-8")
+
+
 def _build(version: str, profile: str, folder: Path) -> None:
     maven = _tool("mvn")
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
         project = Path(work) / "java"
         shutil.copytree(SOURCES, project, ignore=shutil.ignore_patterns("target", "__pycache__"))
-        command = [maven, "-q", "-B", "-P", profile, f"-Dkafka.version={version}", "package"]
+        _rename(project, MOVED[profile])
+        command = [maven, "-q", "-B", "-P", f"kafka-{profile}", f"-Dkafka.version={version}", "package"]
         try:
             done = subprocess.run(
                 command, cwd=project, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL

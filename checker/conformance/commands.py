@@ -34,8 +34,6 @@ class Moment:
 class Conformance(Protocol):
     """A mapping of a model to the harness: a module with these names."""
 
-    of_kafka: Mapping[str, tuple[Any, ...]]
-    """What Kafka does, by the settings that say so."""
     walks: Mapping[str, Any]
     """Settings of random walks, where the user says nothing."""
     weights: Mapping[str, int]
@@ -44,6 +42,9 @@ class Conformance(Protocol):
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
     """An action as calls."""
+
+    def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
+        """What a version of Kafka does, by the settings that say so; the first value is that of random walks."""
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Arguments of an action that Kafka has settled, where the model leaves them open; after its calls were run."""

@@ -154,7 +154,8 @@ class Conforming:
 
     def _controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
         """The same steps at Kafka's own settings, if they do not conform; otherwise what there was."""
-        own = {name: self.mapping.of_kafka[name][0] for name in outcome.of_others}
+        kafka = self.mapping.of_kafka(self.report.kafka)
+        own = {name: kafka[name][0] for name in outcome.of_others}
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
         begun = [other.first(), *path[1:]]  # Other settings may have other variables.
         control = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
@@ -176,18 +177,18 @@ class Conforming:
         return not self.keep_going and bool(self.report.of("differs"))
 
     def _outcome(self, driver: Driver, name: str, driven: Driven, length: int | None) -> Outcome:
-        return Outcome(name, driver.model, driven, not_of_kafka(driver.model, self.mapping), length)
+        return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length)
+
+    def _not_of_kafka(self, model: Model) -> dict[str, Any]:
+        """The settings at which a model does not do what this version of Kafka does."""
+        kafka = self.mapping.of_kafka(self.report.kafka)
+        return {name: model.settings[name] for name, own in kafka.items() if model.settings[name] not in own}
 
     def _add(self, driver: Driver, outcome: Outcome) -> None:
         self.report.add(outcome)
         if outcome.verdict == "differs" and self.report.shown is None:
             self.tell(f"{outcome.name} differs: looking for a shorter path")
             self.report.shown = replace(outcome, driven=driver.shortened(outcome.driven))
-
-
-def not_of_kafka(model: Model, mapping: Conformance) -> dict[str, Any]:
-    """The settings at which a model does not do what Kafka does."""
-    return {name: model.settings[name] for name, own in mapping.of_kafka.items() if model.settings[name] not in own}
 
 
 def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]]:

@@ -5,7 +5,7 @@ answer to AlterPartition is what the leader is given. `kraft_state` says what is
 docs/conformance.md has the table of what is real.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
-ClusterControlManager, ConfigurationControlManager of Kafka 4.2.
+ClusterControlManager, ConfigurationControlManager of Kafka 4.0 to 4.4.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
     "weights",
 ]  # fmt: skip
 
-of_kafka: Mapping[str, tuple[Any, ...]] = {
+_TODAY: Mapping[str, tuple[Any, ...]] = {
     "moved_log": ("forgets-epochs",),
     "config_order": ("after-partitions",),
     "follower_state": ("kept",),
@@ -42,7 +42,7 @@ of_kafka: Mapping[str, tuple[Any, ...]] = {
     "note_fetch": ("at-once", "apart"),
     "former_life": ("refused",),
     # the controller
-    "election": ("in-order", "any-order"),
+    "election": ("any-order", "in-order"),
     "eligible_check": (True,),
     "last_known_leader": ("must-live",),
     "removed_replica": ("stays-eligible",),
@@ -50,9 +50,27 @@ of_kafka: Mapping[str, tuple[Any, ...]] = {
     "unclean_start": ("leaves",),
     "min_isr_change": ("alone",),
     "elr_is_cleared": ("always",),
-    "assigned_directory": ("clears-elr",),
+    "assigned_directory": ("keeps-elr",),
+    "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""What Kafka 4.2 does, by the setting that says so; where there are several, each is a part of it."""
+"""What Kafka 4.4 does, by the setting that says so; where there are several, each is a part of it."""
+
+_BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
+    (4, 0, 1): {"fetch_answer": ("unchecked",)},
+    (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
+    (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
+}
+"""What was otherwise before a version: KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
+
+
+def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
+    numbers = tuple(int(x) for x in version.split("."))
+    found = dict(_TODAY)
+    for later, otherwise in _BEFORE.items():
+        if numbers < later:
+            found.update(otherwise)
+    return found
+
 
 walks: Mapping[str, Any] = {
     "replicas": 3,

@@ -5,68 +5,40 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
     transitions/level=00001/*.parquet  the steps from its states, where they were asked for
     runs/*.parquet                     states of several levels merged, for the search alone
-    staging/                           a level that is being built
     levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
 
-A level is committed in three steps: files are in `staging`; the folder is renamed; the manifest is written. What no
-manifest names does not count and is removed by the next search.
+Files are written under their final names, each a new one; the manifest, written last, makes them count. What a level
+has that its manifest does not name is removed once the level counts, and nothing else ever is: a dataset from which
+manifests are missing is refused, or loses nothing when its last levels are built again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-import uuid
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Final
 
+from isrcheck.checker.datasets import manifests
+from isrcheck.checker.datasets.claim import Claim
+from isrcheck.checker.datasets.manifests import Level, folder_of, manifest_name
 from isrcheck.checker.datasets.refusals import DatasetRefused
 from isrcheck.checker.datasets.storage import Storage
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 HEADER: Final = "dataset.json"
-ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""What a manifest says of a file of states; `hashes` are the first and the last one, `owner` is who wrote it."""
-STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
-TRANSITIONS: Final = re.compile(r"transitions/level=\d{5}/[0-9a-z-]+\.parquet")
-
-
-@dataclass(frozen=True)
-class Level:
-    """What a manifest says of a whole level, and of the expansion of the level before.
-
-    `generated` counts instances by action, None for level 1; `degrees` is the (least, greatest) number of enabled
-    instances; `rejected` and `outside` (verdict bits) are of successors outside the constraints; `counts[bit]` says in
-    how many states of the level a verdict bit is set. `files` are its states, `transitions` the steps that lead from
-    the level before, `runs` the files that together hold all states up to it.
-    """
-
-    number: int
-    distinct: int
-    generated: list[int] | None
-    degrees: list[int] | None
-    rejected: int
-    outside: int
-    counts: list[int]
-    files: list[dict[str, Any]]
-    transitions: list[dict[str, Any]]
-    runs: list[dict[str, Any]]
-    by: str
-    cost: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def seen(self) -> int:
-        """The verdict bits of its states and of the successors outside the constraints."""
-        return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
+READERS: Final = 8
+"""Threads that read files to see whether they are whole."""
+Entries = Iterable[dict[str, Any]]
 
 
 class Dataset:
     """A folder with a header and committed levels; `levels` are those read or committed so far."""
 
-    def __init__(self, storage: Storage, header: dict[str, Any]) -> None:
-        self.storage, self.header = storage, header
+    def __init__(self, storage: Storage, header: dict[str, Any], claim: Claim | None = None) -> None:
+        self.storage, self.header, self._claim = storage, header, claim
         self.levels: list[Level] = []
         self._last = ""
 
@@ -78,151 +50,193 @@ class Dataset:
 
     @staticmethod
     def create(root: str, header: dict[str, Any]) -> Dataset:
-        """A new dataset; OSError where the folder has something in it already."""
+        """A new dataset, to be written to; OSError where the folder has something in it already."""
         storage = Storage(root)
         if storage.exists(HEADER):
             raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
-        if any(not name.startswith(".") for name in storage.names("")):
-            raise FileExistsError(f"{root} is not empty; name a new folder for the dataset")
-        storage.make("")
+        _require_empty(storage)
+        claim = Claim(storage)
+        try:
+            # Another search may have begun here just now.
+            _require_empty(storage)
+        except FileExistsError:
+            claim.end()
+            raise
+        claim.take()
         storage.write_json(HEADER, header)
-        dataset = Dataset(storage, header)
-        dataset.clear()
+        dataset = Dataset(storage, header, claim)
+        dataset._make_folders()
         return dataset
 
     @staticmethod
     def open(root: str) -> Dataset:
-        """A dataset with all its committed levels; `DatasetRefused` where it is damaged or of another version."""
+        """A dataset with all its committed levels, to be read; `DatasetRefused` where a manifest or the header is
+        damaged or of another version."""
         storage = Storage(root)
-        header = _json(storage, HEADER)
-        if not isinstance(header, dict) or "format" not in header or "kernel" not in header:
-            raise DatasetRefused(f"{root}/{HEADER} is not the header of a dataset")
-        if header["format"] != FORMAT:
-            raise DatasetRefused(
-                f"{root} has version {header['format']!r} of the dataset format; this program knows version {FORMAT}"
-            )
-        dataset = Dataset(storage, header)
-        for name in dataset._manifests():
-            dataset._read(name)
+        dataset = Dataset(storage, _header(storage))
+        dataset._read_levels()
         return dataset
 
-    def _manifests(self) -> Iterator[str]:
-        for number in range(1, 10**5):
-            name = manifest_name(number)
-            if not self.storage.exists(name):
-                return
-            yield name
+    @staticmethod
+    def resume(root: str, require: Callable[[dict[str, Any]], None] = lambda header: None) -> Dataset:
+        """A dataset to go on with; refused as by `open`, where any file is not what it was, and by `require`.
 
-    def _read(self, name: str) -> None:
-        content = self.storage.read(name)
+        Nothing is changed before all of it has been found whole.
+        """
+        storage = Storage(root)
+        header = _header(storage)
+        require(header)
+        dataset = Dataset(storage, header, Claim(storage))
         try:
-            data = json.loads(content)
-            chained, known = data.pop("previous"), {f.name for f in fields(Level)}
-            if set(data) != known:
-                raise ValueError(f"fields {sorted(set(data) ^ known)}")
-            level = Level(**data)
-            whole = level.number == len(self.levels) + 1 and chained == self._last
-            sizes = sum(entry["rows"] for entry in level.files) == level.distinct
-            _require_entries(level)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DatasetRefused(f"{self.root}/{name} is damaged: {' '.join(str(error).split())}") from None
-        if not whole or not sizes:
-            raise DatasetRefused(f"{self.root}/{name} is damaged: it does not continue the level before")
-        self.levels.append(level)
-        self._last = hashlib.sha256(content).hexdigest()
+            dataset._read_levels()
+            dataset.verify()
+        except BaseException:
+            dataset.close()
+            raise
+        dataset._require_claim().take()
+        dataset._make_folders()
+        dataset._tidy()
+        return dataset
+
+    def close(self) -> None:
+        """Lets another search write to the dataset."""
+        if self._claim is not None:
+            self._claim.end()
+        self._claim = None
+
+    def _read_levels(self) -> None:
+        for number, name in enumerate(self._manifests(), start=1):
+            content = self.storage.read(name)
+            try:
+                self.levels.append(manifests.read(content, number, self._last))
+            except ValueError as error:
+                said = " ".join(str(error).split())
+                raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
+            self._last = hashlib.sha256(content).hexdigest()
+
+    def _manifests(self) -> list[str]:
+        """The names of the manifests, of level 1 and on."""
+        found = [name for name in self.storage.names("manifests") if manifests.NAME.fullmatch(name)]
+        wanted = [manifest_name(number) for number in range(1, len(found) + 1)]
+        for name, there in zip(wanted, found, strict=True):
+            if name != f"manifests/{there}":
+                raise DatasetRefused(
+                    f"{self.root}/{name} is missing, though levels after it are there; put it back, or begin anew with "
+                    "--checkpoint in another folder; nothing was changed"
+                )
+        return wanted
+
+    # --- whether it is whole ----------------------------------------------------------------------------------------
+
+    def verify(self) -> None:
+        """`DatasetRefused` where a file of states or transitions is not what its manifest says.
+
+        Merged files hold nothing that states do not: where one of them is not whole, states are used in their place.
+        """
+        damaged = self._damaged(entry for level in self.levels for entry in (*level.files, *level.transitions))
+        if damaged:
+            raise DatasetRefused(_missing(self.root, damaged[0]))
+        if self.levels and self._damaged(self._runs()):
+            states = [entry for level in self.levels for entry in level.files]
+            self.levels[-1] = replace(self.levels[-1], runs=states)
+
+    def _runs(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.levels[-1].runs if entry["path"].startswith("runs/")] if self.levels else []
+
+    def _damaged(self, entries: Entries) -> list[str]:
+        """Paths of files that are not there or have another size or content, in order."""
+
+        def damaged(entry: dict[str, Any]) -> bool:
+            path, storage = entry["path"], self.storage
+            return storage.size(path) != entry["bytes"] or storage.digest(path) != str(entry["sha256"])
+
+        listed = list(entries)
+        with ThreadPoolExecutor(READERS) as pool:
+            found = pool.map(damaged, listed)
+            return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)
+
+    def require_files(self) -> None:
+        """`DatasetRefused` where a file is not there or has another size; what is in it is not read."""
+        for entry in (entry for level in self.levels for entry in (*level.files, *level.transitions)):
+            if self.storage.size(entry["path"]) != entry["bytes"]:
+                raise DatasetRefused(_missing(self.root, entry["path"]))
 
     # --- going on ---------------------------------------------------------------------------------------------------
 
-    def clear(self) -> None:
-        """Removes what no manifest names; makes the folders that are missing."""
-        storage, whole = self.storage, {folder_of(level.number) for level in self.levels}
-        storage.remove("staging")
-        for folder in ("manifests", "states", "runs", "staging"):
-            storage.make(folder)
-        for table in ("states", "transitions"):
-            steps = {folder_of(level.number - 1) for level in self.levels}
-            for name in storage.names(table):
-                if name not in (whole if table == "states" else steps):
-                    storage.remove(f"{table}/{name}")
-        used = {entry["path"] for entry in (self.levels[-1].runs if self.levels else [])}
-        for name in storage.names("runs"):
-            if f"runs/{name}" not in used:
-                storage.remove(f"runs/{name}")
+    def _make_folders(self) -> None:
+        for folder in ("manifests", "states", "runs"):
+            self.storage.make(folder)
 
-    def verify(self) -> None:
-        """`DatasetRefused` where a file that holds states is not what its manifest says."""
-        entries = {entry["path"]: entry for level in self.levels for entry in level.files}
-        entries |= {entry["path"]: entry for entry in (self.levels[-1].runs if self.levels else [])}
-        for path, entry in sorted(entries.items()):
-            if not self.storage.exists(path) or self.storage.digest(path) != entry["sha256"]:
-                raise DatasetRefused(f"{self.root}/{path} is missing or damaged; begin anew with --checkpoint")
+    def prepare(self, number: int) -> tuple[str, str]:
+        """The folders in which the files of a level, and the steps that lead to it, are written."""
+        folders = f"states/{folder_of(number)}", f"transitions/{folder_of(number - 1)}"
+        self.storage.make(folders[0])
+        if number > 1 and self.header.get("transitions_kept"):
+            self.storage.make(folders[1])
+        return folders
 
-    def require_files(self) -> None:
-        """`DatasetRefused` where a file of states is not there or has another size; what is in it is not read."""
-        for entry in (entry for level in self.levels for entry in level.files):
-            if self.storage.size(entry["path"]) != entry["bytes"]:
-                raise DatasetRefused(f"{self.root}/{entry['path']} is missing or damaged; begin anew with --checkpoint")
-
-    def staging(self, number: int) -> str:
-        """An empty folder in which a level is built: what a search that was killed still writes ends elsewhere."""
-        folder = f"staging/{folder_of(number)}-{uuid.uuid4().hex}"
-        self.storage.make(folder)
-        return folder
-
-    def commit(self, level: Level, staging: str) -> None:
-        """Makes a level count: its files under their final names, then its manifest."""
-        storage, wanted = self.storage, {entry["path"].rpartition("/")[2] for entry in level.files}
-        if storage.exists(manifest_name(level.number)):
-            raise FileExistsError(f"another search writes to {self.root}; wait for its end, then --resume {self.root}")
-        steps = {entry["path"].rpartition("/")[2] for entry in level.transitions}
-        for name in storage.names(staging):
-            if name not in wanted | steps:
-                storage.remove(f"{staging}/{name}")
-        if steps:
-            storage.make(f"transitions/{folder_of(level.number - 1)}")
-            for name in sorted(steps):
-                source, to = storage.at(f"{staging}/{name}"), f"transitions/{folder_of(level.number - 1)}/{name}"
-                storage.filesystem.move(source, storage.at(to))
-        storage.remove(f"states/{folder_of(level.number)}")
-        if wanted:
-            storage.move(staging, f"states/{folder_of(level.number)}")
-        else:
-            storage.remove(staging)
-        content = storage.write_json(manifest_name(level.number), {"previous": self._last, **asdict(level)})
-        before = self.levels[-1].runs if self.levels else []
+    def commit(self, level: Level) -> None:
+        """Makes a level count; `DatasetRefused` where another search has taken the dataset."""
+        self._require_claim().require()
+        name = manifest_name(level.number)
+        if self.storage.exists(name):
+            raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
+        content = self.storage.write_json(name, manifests.written(level, self._last))
+        before = self._runs()
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
+        self._tidy_level(level)
         # Merged files that are merged again: the manifest before this one was the last to need them.
         used = {entry["path"] for entry in level.runs}
         for entry in before:
-            if entry["path"] not in used and entry["path"].startswith("runs/"):
-                storage.remove(entry["path"])
+            if entry["path"] not in used:
+                self.storage.remove(entry["path"])
+
+    def _require_claim(self) -> Claim:
+        if self._claim is None:
+            raise DatasetRefused(f"{self.root} is open to be read only")
+        return self._claim
+
+    def _tidy(self) -> None:
+        """Removes what attempts that came to nothing have left in levels that count."""
+        for level in self.levels:
+            self._tidy_level(level)
+        if self.levels:
+            self._tidy_folder("runs", self.levels[-1].runs)
+
+    def _tidy_level(self, level: Level) -> None:
+        self._tidy_folder(f"states/{folder_of(level.number)}", level.files)
+        self._tidy_folder(f"transitions/{folder_of(level.number - 1)}", level.transitions)
+
+    def _tidy_folder(self, folder: str, wanted: Entries) -> None:
+        named, left = {entry["path"] for entry in wanted}, self.storage.names(folder)
+        for path in (f"{folder}/{name}" for name in left):
+            ours = manifests.STATES.fullmatch(path) or manifests.TRANSITIONS.fullmatch(path)
+            if ours and path not in named:
+                self.storage.remove(path)
 
 
-def _require_entries(level: Level) -> None:
-    """`ValueError` where a file is not described as it should be, or does not lie where it should."""
-    for entry in (*level.files, *level.runs):
-        if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
-            raise ValueError(f"{str(entry)[:200]} describes no file of states")
-    for entry in level.transitions:
-        if set(entry) != {"path", "rows"} or not TRANSITIONS.fullmatch(entry["path"]):
-            raise ValueError(f"{str(entry)[:200]} describes no file of transitions")
+def _require_empty(storage: Storage) -> None:
+    if any(not name.startswith(".") for name in storage.names("")):
+        raise FileExistsError(f"{storage.root} is not empty; name a new folder for the dataset")
 
 
-def folder_of(number: int) -> str:
-    return f"level={number:05d}"
+def _missing(root: str, path: str) -> str:
+    return f"{root}/{path} is missing or damaged; nothing was changed; begin anew with --checkpoint in another folder"
 
 
-def manifest_name(number: int) -> str:
-    return f"manifests/level-{number:05d}.json"
-
-
-def _json(storage: Storage, name: str) -> Any:
-    if not storage.exists(name):
-        raise DatasetRefused(
-            f"{storage.root} holds no dataset: there is no {name}; name the folder given to --checkpoint"
-        )
+def _header(storage: Storage) -> dict[str, Any]:
+    root = storage.root
+    if not storage.exists(HEADER):
+        raise DatasetRefused(f"{root} holds no dataset: there is no {HEADER}; name the folder given to --checkpoint")
     try:
-        return json.loads(storage.read(name))
+        header = json.loads(storage.read(HEADER))
     except ValueError as error:
-        raise DatasetRefused(f"{storage.root}/{name} is damaged: {error}") from None
+        raise DatasetRefused(f"{root}/{HEADER} is damaged: {error}") from None
+    if not isinstance(header, dict) or "format" not in header or "kernel" not in header:
+        raise DatasetRefused(f"{root}/{HEADER} is not the header of a dataset")
+    if header["format"] != FORMAT:
+        raise DatasetRefused(
+            f"{root} has version {header['format']!r} of the dataset format; this program knows version {FORMAT}"
+        )
+    return header

@@ -13,3 +13,7 @@ class MissingTool(OSError):
 
 class ClusterFailed(OSError):
     """Spark could not run what it was given."""
+
+
+class Unreachable(OSError):
+    """A folder whose scheme is not known, or whose file system does not begin."""

@@ -11,19 +11,38 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-SCHEMES: Final = "://"
+from isrcheck.checker.datasets.places import is_uri, located
+from isrcheck.checker.datasets.refusals import Unreachable
+
 OBJECT_STORES: Final = ("s3", "gcs", "abfs")
+"""They have no folders, and what is written to them appears at once, whole."""
+ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
+"""What Hadoop calls a scheme that pyarrow has too."""
+KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
+ELSEWHERE: Final = {
+    "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
+    "wasb": "name it with abfs://",
+    "wasbs": "name it with abfss://",
+}
 
 
 class Storage:
     """A dataset's folder. Names are relative to it; errors are OSError."""
 
     def __init__(self, root: str) -> None:
-        if SCHEMES in root:
-            self.filesystem, self.place = pafs.FileSystem.from_uri(root)
-        else:
-            self.filesystem, self.place = pafs.LocalFileSystem(), posixpath.abspath(root)
-        self.root = root.rstrip("/") if SCHEMES in root else self.place
+        self.root = root_of(root)
+        try:
+            self.filesystem, self.place = located(self.root)
+        except (pa.ArrowException, OSError) as error:
+            raise Unreachable(_words(self.root, error)) from None
+
+    @property
+    def in_object_store(self) -> bool:
+        return self.filesystem.type_name in OBJECT_STORES
+
+    @property
+    def local(self) -> bool:
+        return bool(self.filesystem.type_name == "local")
 
     def at(self, name: str) -> str:
         return f"{self.place}/{name}" if name else self.place
@@ -43,7 +62,9 @@ class Storage:
         return size
 
     def make(self, folder: str) -> None:
-        self.filesystem.create_dir(self.at(folder), recursive=True)
+        """A folder with those above it, where there are folders."""
+        if not self.in_object_store:
+            self.filesystem.create_dir(self.at(folder), recursive=True)
 
     def read(self, name: str) -> bytes:
         with self.filesystem.open_input_stream(self.at(name)) as stream:
@@ -60,10 +81,12 @@ class Storage:
 
     def write(self, name: str, content: bytes) -> None:
         """Puts a whole file in place, at once."""
-        temporary = f"{posixpath.dirname(name) or '.'}/.{uuid.uuid4().hex}.tmp"
-        with self.filesystem.open_output_stream(self.at(temporary)) as stream:
+        folder, base = posixpath.split(name)
+        written = name if self.in_object_store else posixpath.join(folder, f".{base}-{uuid.uuid4().hex}.tmp")
+        with self.filesystem.open_output_stream(self.at(written)) as stream:
             stream.write(content)
-        self.filesystem.move(self.at(temporary), self.at(name))
+        if written != name:
+            self.filesystem.move(self.at(written), self.at(name))
 
     def write_json(self, name: str, data: Any) -> bytes:
         content = (json.dumps(data, indent=1) + "\n").encode()
@@ -77,15 +100,6 @@ class Storage:
         pq.write_table(table, sink)
         self.write(name, sink.getvalue().to_pybytes())
 
-    def move(self, folder: str, to: str) -> None:
-        """A folder under its final name: at once where the file system can, file by file in an object store."""
-        if self.filesystem.type_name not in OBJECT_STORES:
-            self.filesystem.move(self.at(folder), self.at(to))
-            return
-        self.make(to)
-        for name in self.names(folder):
-            self.filesystem.move(self.at(f"{folder}/{name}"), self.at(f"{to}/{name}"))
-
     def remove(self, name: str) -> None:
         """A file or a folder with all that is in it; nothing where there is none."""
         kind = self.filesystem.get_file_info(self.at(name)).type
@@ -93,3 +107,27 @@ class Storage:
             self.filesystem.delete_dir(self.at(name))
         elif kind != pafs.FileType.NotFound:
             self.filesystem.delete_file(self.at(name))
+
+
+def root_of(path: str) -> str:
+    """A path as driver and executors both understand it; `Unreachable` where its scheme is none of pyarrow's."""
+    if not is_uri(path):
+        return posixpath.abspath(path)
+    scheme, rest = path.split(":", 1)
+    scheme = ALIASES.get(scheme.lower(), scheme.lower())
+    if scheme not in KNOWN:
+        remedy = ELSEWHERE.get(scheme, f"the schemes are {', '.join(KNOWN)}; or name a folder that all see")
+        raise Unreachable(f"{path} cannot be reached: pyarrow has no {scheme}:; {remedy}")
+    place, mark, query = rest.partition("?")
+    return f"{scheme}:{place.rstrip('/')}{mark}{query}"
+
+
+def _words(root: str, error: Exception) -> str:
+    """What is said of a file system that does not begin, in a line."""
+    said = " ".join(str(error).split())
+    if "libjvm" in said or "libhdfs" in said:
+        return (
+            f"{root} cannot be reached: libhdfs or Java's libjvm is not to be found; set ARROW_LIBHDFS_DIR (or "
+            "HADOOP_HOME), JAVA_HOME and CLASSPATH (hadoop classpath --glob) for driver and executors"
+        )
+    return f"{root} cannot be reached: {said[:300]}"

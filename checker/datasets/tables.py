@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.datasets.dataset import Dataset, Level
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.manifests import Level
 from isrcheck.checker.kernel.verdicts import Verdicts
 
 

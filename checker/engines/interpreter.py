@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from isrcheck.model.language.concrete import holds, leaves_of, run
+from isrcheck.model.language.concrete import decided, holds, is_wanted, leaves_of, run, said
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.marks import Action
 from isrcheck.model.language.model import Model, as_parameter
-from isrcheck.model.language.plain import State
+from isrcheck.model.language.plain import PlainFlag, State, Undefined
+from isrcheck.model.language.properties import Asked, questions_of
 from isrcheck.model.language.system import Label, actor_of
 
 Predicate = Callable[[Any, Any], Any]
@@ -18,9 +19,12 @@ Predicate = Callable[[Any, Any], Any]
 class Interpreter:
     """Action instances in the order of their labels, and the model's predicates."""
 
-    def __init__(self, model: Model, invariants: dict[str, Predicate]) -> None:
+    def __init__(
+        self, model: Model, invariants: dict[str, Predicate], properties: dict[str, Predicate] | None = None
+    ) -> None:
         self.model = model
         self.invariants = dict(sorted(invariants.items()))
+        self.properties = dict(sorted((properties or {}).items()))
         self.constraints = model.predicates("constraint")
         self.goals = model.predicates("goal")
         self.bounds = {n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}
@@ -55,6 +59,21 @@ class Interpreter:
             else:
                 if after is not None:
                     yield instance, after
+
+    def wanted(self, state: State, instance: int) -> bool:
+        """Whether an instance is enabled, or nothing but the room that the search has keeps it from being so."""
+        method, arguments = self._calls[instance]
+        return is_wanted(self.model, state, method, arguments)
+
+    def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
+        """What a property says in a state, for each choice of its parameters: its condition, or its two."""
+        method = self.properties[name]
+        answer = said(self.model, state, method)
+        found = {}
+        for choice, conditions in questions_of(method, answer, lambda x: isinstance(x, bool | PlainFlag | Undefined)):
+            given = conditions if isinstance(conditions, tuple) else (conditions,)
+            found[choice] = tuple(decided(condition) for condition in given)
+        return found
 
     def judged(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
         """Whether each predicate holds in a state; None where it means nothing."""

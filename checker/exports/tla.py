@@ -10,14 +10,19 @@ from typing import Final
 
 from isrcheck.checker.exports.spelling import Spelled, by_action, heading, identifiers, meaning, spelled
 from isrcheck.model.language.expressions import TRUE, Expression, Kind, Leaf, and_, not_
-from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
+from isrcheck.model.language.fairness import Obligation
+from isrcheck.model.language.system import Predicate, Question, Transition, TransitionSystem, shown
 
-RESERVED: Final = frozenset({"vars", "init", "next", "spec"})
+RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 
 
-def tla(system: TransitionSystem) -> str:
-    """The text of the module, which is to lie in a file of its name (`module_name`)."""
-    return _Tla(system).text()
+def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
+    """The text of the module, which is to lie in a file of its name (`module_name`).
+
+    `obligations` are about the transitions of the system by their positions, and are promised where a property is
+    asked. TLC knows nothing of room: at bounds it may find a behaviour that isrcheck excuses.
+    """
+    return _Tla(system, obligations).text()
 
 
 def module_name(system: TransitionSystem) -> str:
@@ -27,6 +32,7 @@ def module_name(system: TransitionSystem) -> str:
 def configuration(system: TransitionSystem) -> str:
     """The text of the configuration: what TLC checks."""
     lines = ["SPECIFICATION Spec", *(f"INVARIANT {_operator(p)}" for p in system.invariants)]
+    lines += [f"PROPERTY {name}" for name in _live(system)]
     lines += ["CONSTRAINT Inside"] if system.constraints else []
     return "\n".join([*lines, "CHECK_DEADLOCK FALSE"]) + "\n"
 
@@ -36,9 +42,14 @@ def _operator(predicate: Predicate) -> str:
     return "Invariant_" + identifiers([predicate.name])[0]
 
 
+def _live(system: TransitionSystem) -> list[str]:
+    """The names of the questions in the module."""
+    return identifiers([f"Live_{q.name}_{i}" for i, q in enumerate(system.questions)])
+
+
 class _Tla:
-    def __init__(self, system: TransitionSystem) -> None:
-        self.system = system
+    def __init__(self, system: TransitionSystem, obligations: Sequence[Obligation]) -> None:
+        self.system, self._obligations = system, obligations
         self.names = identifiers((leaf.path for leaf in system.leaves), RESERVED)
         self.size = max((leaf.high.bit_length() for leaf in system.leaves if leaf.kind == "set"), default=0)
 
@@ -46,7 +57,7 @@ class _Tla:
         name, notes = module_name(self.system), heading(self.system)
         every = ",\n  ".join(self.names)
         typed = [f"  /\\ {n} \\in {self._domain(x)}" for n, x in zip(self.names, self.system.leaves, strict=True)]
-        inside = and_(*(c.holds for c in self.system.constraints))
+        inside, fair = and_(*(c.holds for c in self.system.constraints)), self._fair()
         lines = [
             f"---- MODULE {name} ----",
             *(f"\\* {line}" for line in notes),
@@ -67,10 +78,16 @@ class _Tla:
             "Next ==",
             *(f"  \\/ {self._action_name(action)}" for action in by_action(self.system)),
             "",
-            "Spec == Init /\\ [][Next]_vars",
+            *fair,
+            "Spec == Init /\\ [][Next]_vars" + (" /\\ Fair" if fair else ""),
             "",
             *(self._predicate("Inside", inside) if inside is not TRUE else []),
             *(line for p in self.system.invariants for line in self._invariant(p)),
+            *(
+                line
+                for name, q in zip(_live(self.system), self.system.questions, strict=True)
+                for line in self._asked(name, q)
+            ),
             "====",
         ]
         return "\n".join(lines) + "\n"
@@ -127,6 +144,38 @@ class _Tla:
     def _invariant(self, predicate: Predicate) -> list[str]:
         holds = and_(predicate.holds, not_(predicate.failure))
         return [f"\\* {predicate.sentence}", *self._predicate(_operator(predicate), holds)]
+
+    # --- what must happen -------------------------------------------------------------------------------------------
+
+    def _fair(self) -> list[str]:
+        """A conjunct for each promise that is about some instance."""
+        groups = by_action(self.system)
+        names = {t.label: f"{self._action_name(action)}_{i}" for action, of in groups.items() for i, t in enumerate(of)}
+        lines = []
+        for each in self._obligations:
+            known = [i for i in each.instances if i < len(self.system.transitions)]
+            taken = " \\/ ".join(names[self.system.transitions[i].label] for i in known)
+            lines += [f"  /\\ {'SF' if each.strong else 'WF'}_vars({taken})"] if known else []
+        return ["Fair ==", *lines, ""] if lines else []
+
+    def _asked(self, name: str, question: Question) -> list[str]:
+        """A property: its conditions, then what is said of them."""
+        chosen = ", ".join(f"{n} {shown(x)}" for n, x in question.choice)
+        region, source, mark = f"{name}_region", f"{name}_source", f"{name}_mark"
+        if question.stable:
+            said, used = f"[]({region} => []{region})", {region: question.region}
+        elif question.initially:
+            said, used = f"<>~{region}", {region: question.region}
+        elif question.mark is not TRUE:
+            said, used = f"<>[]~{mark}", {mark: question.mark}
+        else:
+            said, used = f"{source} ~> ~{region}", {source: question.source, region: question.region}
+        return [
+            f"\\* {question.name}{f' for {chosen}' if chosen else ''}",
+            *(line for own, holds in used.items() for line in self._predicate(own, holds)),
+            f"{name} == {said}",
+            "",
+        ]
 
     def _predicate(self, name: str, holds: Expression) -> list[str]:
         found = spelled([holds], self._spell, lambda _, own: own)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from isrcheck.model.language.expressions import Expression, and_, not_, or_
-from isrcheck.model.language.system import Predicate, TransitionSystem
+from isrcheck.model.language.expressions import FALSE, Expression, and_, not_, or_
+from isrcheck.model.language.system import Label, Predicate, TransitionSystem
 
 FAILED: Final = 0
 """The bit of states in which a predicate that was asked has no meaning."""
@@ -18,6 +18,9 @@ OUTSIDE: Final = 1
 class Verdicts:
     """The bits of a state, in order: FAILED, OUTSIDE, then invariants violated, goals reached, bounds hit.
 
+    Where properties are asked, each question then has three: region, source, mark; and each instance one that tells
+    whether it is cut, where it can be, by its label.
+
     Goals and bounds are asked of counted states only; a predicate without meaning is neither true nor false.
     """
 
@@ -25,6 +28,8 @@ class Verdicts:
     invariants: dict[str, int]
     goals: dict[str, int]
     bounds: dict[str, int]
+    questions: tuple[tuple[int, int, int], ...] = ()
+    cuts: tuple[tuple[Label, int], ...] = ()
 
     @property
     def words(self) -> int:
@@ -34,7 +39,7 @@ class Verdicts:
 
 def verdicts(system: TransitionSystem) -> Verdicts:
     inside = and_(*(and_(c.holds, not_(c.failure)) for c in system.constraints))
-    always = [p.failure for p in (*system.constraints, *system.invariants)]
+    always = [p.failure for p in (*system.constraints, *system.invariants)] + [q.failure for q in system.questions]
     counted = [p.failure for p in (*system.goals, *system.bounds)]
     bits = [or_(*always, and_(inside, or_(*counted))), not_(inside)]
 
@@ -49,4 +54,13 @@ def verdicts(system: TransitionSystem) -> Verdicts:
     invariants = add(system.invariants, False)
     goals = add(system.goals, True)
     bounds = add(system.bounds, True)
-    return Verdicts(tuple(bits), invariants, goals, bounds)
+    if not system.questions:
+        return Verdicts(tuple(bits), invariants, goals, bounds)
+    asked = []
+    for question in system.questions:
+        asked.append((len(bits), len(bits) + 1, len(bits) + 2))
+        bits += [question.region, question.source, question.mark]
+    cut = [t for t in (*system.transitions, *system.shut_out) if t.cut is not FALSE]
+    cuts = tuple((t.label, len(bits) + i) for i, t in enumerate(cut))
+    bits += [t.cut for t in cut]
+    return Verdicts(tuple(bits), invariants, goals, bounds, tuple(asked), cuts)

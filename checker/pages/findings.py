@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
 
 from isrcheck.checker.pages.stories import story
-from isrcheck.checker.reports.counterexample import blame_text
+from isrcheck.checker.reports.counterexample import choice_text, held_text
+from isrcheck.checker.reports.reasons import alternatives_text, fix_text, span
 from isrcheck.checker.reports.text import violated
-from isrcheck.checker.results import Finding, Instance, Result, Trace
+from isrcheck.checker.results import Finding, Instance, PropertyFinding, Result, Trace
+from isrcheck.checker.told import Fix, Reasons
 from isrcheck.checker.wording.values import data_text
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import shown
@@ -26,6 +29,11 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
     told = [told for _, told in found]
     for each in told:
         each["title"] = "Counterexample: " + ", ".join(one["name"] for one in each["falsified"])
+    for name, broken in result.liveness.items():
+        if broken.trace is not None:
+            lasso = told_trace(model, broken.trace)
+            lasso["falsified"].append(falsified_property(name, broken))
+            told.append(lasso | {"title": f"Counterexample: {name}{choice_text(broken)}"})
     if result.evaluation is not None:
         failing = told_trace(model, result.evaluation.trace)
         told.append(failing | {"title": "Evaluation error: how to get there"})
@@ -34,20 +42,53 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
 
 def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
     """A trace as the script of a page reads it."""
-    return {**story(model, trace), "title": "Trace", "falsified": []}
+    return {**story(model, trace), "title": "Trace", "falsified": [], "for_ever": trace.loop is not None}
 
 
 def falsified(name: str, finding: Finding) -> dict[str, Any]:
-    """What a page says of something false; `culprits` are steps by the states that they lead to."""
+    """What a page says of something false."""
     assert finding.trace is not None
-    blamed = [] if finding.culprits is None else [i for i, yes in enumerate(finding.culprits, 2) if yes]
     about = {
         "name": name,
         "sentence": finding.sentence,
-        "notes": [line.strip() for line in blame_text(finding)],
-        "culprits": blamed,
+        "notes": [line.strip() for line in held_text(finding)],
+        "reasons": _reasons(finding.reasons),
+        "needs": {} if finding.reasons is None else finding.reasons.to_json()["needs"],
+        "fixes": [_fix(fix) for fix in finding.fixes],
+        "alternatives": "\n".join(line[2:] for line in alternatives_text(finding.alternatives)),
     }
     return about | instance_data(finding.instance, finding.trace)
+
+
+def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
+    """Each reason with a letter of its own, the steps that it has, and its facts in words."""
+    if reasons is None:
+        return None
+    told = [
+        {
+            "letter": ascii_lowercase[i % len(ascii_lowercase)],
+            "end": reason.end,
+            "steps": list(reason.steps),
+            "facts": [fact.text for fact in reason.facts],
+            "way": span(step for step in reason.steps if step != reason.end),
+        }
+        for i, reason in enumerate(reasons.reasons)
+    ]
+    start = [fact.text for fact in reasons.from_the_start]
+    return {"at_once": list(reasons.at_once), "each": told, "from_the_start": start}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    """The step at which a fix acts, and what is said of it."""
+    title, *lines = (line.strip() for line in fix_text(fix))
+    return {"step": fix.step, "title": title, "lines": lines}
+
+
+def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
+    """The same of a property: what is noted is why the behaviour is fair."""
+    notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
+    said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
+    return {"name": name, "sentence": finding.sentence, "notes": notes, **said}
 
 
 def instance_data(instance: Instance | None, trace: Trace) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from isrcheck.checker.datasets.plots import Panel, svg
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import told_traces
 from isrcheck.checker.pages.page import page
+from isrcheck.checker.reports.liveness import property_text
 from isrcheck.checker.reports.text import finding_text, note_on, uncovered, vacuity, verdict_line
 from isrcheck.checker.results import Result
 from isrcheck.checker.wording.layout import number, plural, seconds, size
@@ -65,10 +66,9 @@ def _invariants(result: Result) -> list[dict[str, str]]:
     found = dict(result.findings)
     if result.deadlock is not None:
         found["no deadlock"] = result.deadlock
-    return [
-        {"name": name, "verdict": f.verdict, "text": finding_text(f, result), "sentence": f.sentence}
-        for name, f in found.items()
-    ]
+    rows = [(name, f.verdict, finding_text(f, result), f.sentence) for name, f in found.items()]
+    rows += [(name, f.verdict, property_text(f), f.sentence) for name, f in result.liveness.items()]
+    return [dict(zip(("name", "verdict", "text", "sentence"), row, strict=True)) for row in rows]
 
 
 def _numbers(result: Result) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.pages.findings import falsified, told_trace
+from isrcheck.checker.pages.findings import falsified, falsified_property, told_trace
 from isrcheck.checker.pages.page import page
 from isrcheck.checker.traces.verdicts import Replayed
 from isrcheck.model.language.system import shown
@@ -14,9 +14,14 @@ from isrcheck.model.language.system import shown
 
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
     """The page of a file's traces, which have been walked again; `model` is its name."""
-    stories = {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
+    stories = shown_stories(interpreter, replayed)
     settings = [(name, shown(value)) for name, value in interpreter.model.settings.items()]
     return page("show.html", stories, file=file, model=model, settings=settings, stories=stories)
+
+
+def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[str, dict[str, Any]]:
+    """Each trace as data of a page, numbered from 1."""
+    return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
 
 
 def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
@@ -25,4 +30,8 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
     told = told_trace(interpreter.model, allowed)
     refused = [] if refusal is None else each.text().splitlines()
     found = [] if each.finding is None else [falsified(each.recording.title, each.finding)]
+    if each.broken is not None:
+        found = [falsified_property(each.recording.title, each.broken)]
+    if each.against is not None:
+        refused = each.text().splitlines()
     return {**told, "title": each.recording.title, "falsified": found, "refused": refused}

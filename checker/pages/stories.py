@@ -28,8 +28,20 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
     return {
         "rows": [row.to_json() for row in shape.rows],
         "lanes": lanes(model, acting),
-        "steps": [_step(shape, trace.steps, i) for i in range(trace.length)],
+        "steps": [_for_ever(_step(shape, trace.steps, i), trace, i) for i in range(trace.length)],
     }
+
+
+def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
+    """A step of a lasso says where it begins to repeat, and where it comes back."""
+    told = step["sentence"]
+    if trace.loop is not None and trace.stays and i == trace.loop:
+        told = f"{told} From here on nothing happens, for ever."
+    elif trace.loop is not None and i == trace.loop + 1:
+        told = f"From here on, for ever: {told}"
+    if trace.loop is not None and not trace.stays and i == trace.length - 1:
+        told = f"{told} This is state {trace.loop + 1} again, and so on."
+    return step | {"sentence": told}
 
 
 def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:

@@ -17,11 +17,12 @@ from typing import Any
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel
-from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
+from isrcheck.checker.reports.counterexample import evaluation_text, property_violation_text, violations_text
 from isrcheck.checker.reports.text import verdict_line
 from isrcheck.checker.results import Finding, Result
 from isrcheck.checker.scenarios.scenario import Scenario
 from isrcheck.model.language import Model
+from isrcheck.model.language.fairness import Fairness
 
 AnyModel = str | type[Model] | Model | LoadedModel
 
@@ -40,12 +41,14 @@ def assert_holds(
     invariants: Sequence[str] | None = None,
     *,
     profile: str | None = None,
+    liveness: Sequence[str] = (),
+    fairness: Fairness = Fairness(),
     deadlock: bool = False,
     engine: str = "local",
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores everything and fails unless all invariants hold; what is given means what it means in `check`.
+    """Explores everything and fails unless all invariants and properties hold; all is given as to `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> assert_holds("kip-101", tiny).verdict
@@ -53,6 +56,7 @@ def assert_holds(
     """
     __tracebackhide__ = True
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
+    asked |= {"liveness": liveness, "fairness": fairness}
     result = check(model, settings, invariants=invariants, workers=workers, **asked)
     if result.verdict != "holds":
         raise NotAsAsserted(told(result), result)
@@ -98,6 +102,7 @@ def told(result: Result) -> str:
         found.append(("deadlock", result.deadlock))
     parts = [f"{verdict_line(result)}\n{settings}"]
     parts += ["\n".join(violations_text([(name, f)])) for name, f in found if f.trace is not None]
+    parts += ["\n".join(property_violation_text(n, f)) for n, f in result.liveness.items() if f.trace is not None]
     if result.evaluation is not None:
         parts.append("\n".join(evaluation_text(result.evaluation)))
     return "\n\n".join(parts)

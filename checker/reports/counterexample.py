@@ -5,11 +5,12 @@ Without a story, or where plain states are asked for, each step has its action a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from isrcheck.checker.reports.story import story_text
-from isrcheck.checker.results import EvaluationFailure, Finding, Instance, Step, Trace
-from isrcheck.checker.told import Story
+from isrcheck.checker.reports.reasons import alternatives_text, fix_text, reasons_text
+from isrcheck.checker.reports.story import for_ever, story_text
+from isrcheck.checker.results import EvaluationFailure, Finding, Instance, PropertyFinding, Step, Trace
+from isrcheck.checker.told import Fix, Story
 from isrcheck.checker.traces.verdicts import Replayed
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns
 from isrcheck.checker.wording.values import data_text, differences, label_text, parts
@@ -26,16 +27,22 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
     told = told_text(first.trace, None if plain else first.story, ink)
     lines = [title + ("" if first.canonical else " (not canonical)"), *told]
     lines += ["", *_last_state(first.trace, ink)]
+    told_fixes: list[Fix] = []
     for name, finding in violations:
         lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
         lines += why_text(finding.instance, first.trace)
         if not plain:
-            lines += blame_text(finding)
+            lines += blame_text(finding, told_fixes)
+            told_fixes += finding.fixes
+            lines += alternatives_text(finding.alternatives)
     return lines
 
 
 def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
     """One recorded trace, with what is false at its end."""
+    for each in replayed:
+        if each.broken is not None:
+            return property_violation_text(each.recording.title, each.broken, plain=plain)
     violations = [(each.recording.title, each.finding) for each in replayed if each.finding is not None]
     if violations:
         return violations_text(violations, plain=plain)
@@ -44,30 +51,40 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
     return [f"Trace: {replayed[0].recording.title}", *told, "", *_last_state(trace, PLAIN)]
 
 
+def choice_text(finding: PropertyFinding) -> str:
+    """For which choice: ` for p 0, b 1`."""
+    said = ", ".join(f"{name} {shown(value)}" for name, value in finding.choice)
+    return f" for {said}" if said else ""
+
+
+def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+    """The lasso of a property, and why it is one."""
+    assert finding.trace is not None
+    lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
+    lines += told_text(finding.trace, None if plain else finding.story, ink)
+    lines += ["", f"{ink('bad', name)} is false of that: {finding.sentence}"]
+    if finding.trace.loop is not None and not finding.kept and finding.trace.stays:
+        return [*lines, "  no action of which anything is promised can happen there"]
+    return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in finding.kept)]
+
+
 def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
     """A trace as a story, or without one as plain states."""
     return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
 
 
-def blame_text(finding: Finding) -> list[str]:
-    """Until when all was well, and which steps the violation could not do without."""
-    lines = []
-    if finding.held is not None:
-        at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
-        lines.append(f"  {finding.held.what}: {at}")
-    if finding.trace is not None and finding.trace.length > 1:
-        lines += _culprits(finding.culprits)
-    return lines
+def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
+    """Until when all was well, what came together, and where fixes act, but for those that are told already."""
+    lines = held_text(finding) + reasons_text(finding.reasons, finding.story)
+    return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
 
-def _culprits(culprits: Sequence[bool] | None) -> list[str]:
-    """The steps by the states that they lead to."""
-    if culprits is None:
-        return ["  culprits: not determined"]
-    blamed = [str(i) for i, yes in enumerate(culprits, 2) if yes]
-    if not blamed:
-        return ["  culprits: none, each step has a detour that is no longer"]
-    return [f"  culprits: {', '.join(blamed)} (from the state before there is no way as short without that step)"]
+def held_text(finding: Finding) -> list[str]:
+    """Until when all was well."""
+    if finding.held is None:
+        return []
+    at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
+    return [f"  {finding.held.what}: {at}"]
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
@@ -87,8 +104,8 @@ def trace_text(trace: Trace, ink: Ink = PLAIN, first: str = "initial state") -> 
     """The first state whole under its heading, then for each step its action, who acts, and what changes."""
     lines = ["", f"  1  {ink('head', first)}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
     for i, step in enumerate(trace.steps[1:], 1):
-        lines += ["", _heading(i + 1, step, ink), *_changes(trace, i)]
-    return lines
+        lines += [*for_ever(trace, i + 1, ink), "", _heading(i + 1, step, ink), *_changes(trace, i)]
+    return [*lines, *for_ever(trace, trace.length + 1, ink)]
 
 
 def _heading(position: int, step: Step, ink: Ink) -> str:

@@ -28,8 +28,18 @@ def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
     lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
     lines += log_lines(story.start, "     ")
     for sentence in story.sentences:
-        lines += ["", *_step(sentence, indent, ink)]
-    return lines
+        lines += [*for_ever(trace, sentence.position, ink), "", *_step(sentence, indent, ink)]
+    return [*lines, *for_ever(trace, trace.length + 1, ink)]
+
+
+def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
+    """What stands before the step into the state at a position (from 1), or after the last, of a lasso."""
+    if trace.loop is None:
+        return []
+    if position == trace.length + 1:
+        stays = "From here on nothing happens, for ever."
+        return ["", ink("head", stays if trace.stays else f"This is state {trace.loop + 1} again, and so on.")]
+    return ["", ink("head", "From here on, for ever:")] if position == trace.loop + 2 else []
 
 
 def _start(story: Story, trace: Trace) -> Iterator[tuple[str, str]]:
@@ -43,7 +53,7 @@ def _is_drawn(path: str, story: Story) -> bool:
 
 def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
     head = f"{sentence.position:>3}  {sentence.lane.title}".ljust(indent)
-    text = _wrapped(sentence.sentence, WIDTH - indent)
+    text = wrapped(sentence.sentence, WIDTH - indent)
     inner = " " * indent
     lines = [head + ink("head", text[0]), *(inner + ink("head", line) for line in text[1:])]
     lines.append(f"{inner}{label_text(sentence.label)}")
@@ -54,7 +64,7 @@ def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
     return [*lines, *columns(rows, inner), *log_lines(redrawn, inner)]
 
 
-def _wrapped(sentence: str, width: int) -> list[str]:
+def wrapped(sentence: str, width: int) -> list[str]:
     """A sentence in lines; sets and what has become of a value stay together."""
     kept = re.sub(r"\{[^{}]*\}", lambda found: found[0].replace(" ", GLUE), sentence).replace(" -> ", f"{GLUE}->{GLUE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)

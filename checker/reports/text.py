@@ -5,7 +5,13 @@ Its lines depend on the result alone, not on the width of a terminal.
 
 from __future__ import annotations
 
-from isrcheck.checker.reports.counterexample import evaluation_text, violations_text
+from isrcheck.checker.reports.counterexample import (
+    choice_text,
+    evaluation_text,
+    property_violation_text,
+    violations_text,
+)
+from isrcheck.checker.reports.liveness import lasso_text, liveness_lines, property_text
 from isrcheck.checker.results import Exit, Finding, Result
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.together import said
@@ -18,6 +24,7 @@ def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
         _uncovered(result, ink),
         _settings(result, ink),
         _invariants(result, ink),
+        liveness_lines(result, ink),
         _search(result, ink),
         _actions(result, ink),
         _vacuity(result, ink),
@@ -53,11 +60,13 @@ def _omission(result: Result) -> str:
 
 
 def _violations(result: Result) -> str:
-    return ", ".join(
+    found = [
         f"{name} in {plural(finding.trace.length, 'state')}" + ("" if finding.canonical else " (not canonical)")
         for name, finding in violated(result)
         if finding.trace is not None
-    )
+    ]
+    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
+    return ", ".join([*found, *(f"{name}{choice_text(f)} {lasso_text(f)}" for name, f in broken)])
 
 
 def violated(result: Result) -> list[tuple[str, Finding]]:
@@ -69,7 +78,7 @@ def violated(result: Result) -> list[tuple[str, Finding]]:
 
 
 def _holding(result: Result) -> str:
-    names = [*result.findings, *(["no deadlock"] if result.deadlock else [])]
+    names = [*result.findings, *(["no deadlock"] if result.deadlock else []), *result.liveness]
     what = ", ".join(names) if names else "no invariant to check"
     return f"{what}; all of {_explored(result)}, depth {result.depth}"
 
@@ -230,12 +239,14 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and others where it may owe itself to what was never seen, or left out."""
+    """The verdict in one line, and others where it may owe itself to what was never seen, left out, or excused."""
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
     left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and told else []
-    return "\n".join([verdict_line(result, ink), *warning, *left_out]) + "\n"
+    held = {name: property_text(finding) for name, finding in result.liveness.items() if finding.verdict == "holds"}
+    only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and told]
+    return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out]) + "\n"
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:
@@ -264,6 +275,8 @@ def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
         else:
             by_trace.append([(name, finding)])
     sections = [violations_text(group, ink, plain) for group in by_trace]
+    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
+    sections += [property_violation_text(name, finding, ink, plain) for name, finding in broken]
     if result.evaluation is not None:
         sections.append(evaluation_text(result.evaluation, ink, plain))
     return sections

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.results import FORMAT, Finding, Result
+from isrcheck.checker.results import FORMAT, FOUND, Finding, PropertyFinding, Result
 from isrcheck.checker.scenarios.scenario import DEADLOCK, Scenario
 from isrcheck.model.language.profiles import BARE
+
+if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
 
 COUNTS: Final = "expected.json"
 TEXT: Final = "trace.txt"
@@ -41,20 +44,27 @@ class Derived:
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
     """Checks a scenario, and tells its trace for a page if asked to; raises what `isrcheck.check` raises."""
     from isrcheck.checker.checking import check
+    from isrcheck.checker.explaining import explain_all
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.scenarios.controls import controls_of
 
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):
+        loaded = load_model_class(specification)
         result = check(
-            specification,
+            loaded,
             scenario.settings,
             profile=BARE,
             invariants=scenario.invariants,
+            liveness=scenario.liveness,
+            fairness=scenario.fairness,
             keep_going=scenario.keep_going,
             deadlock=scenario.deadlock,
             limits=limits,
             workers=1,  # scenarios run side by side
         )
-        story = _story(specification, result) if told else None
+        explain_all(result, loaded, controls_of(scenario, loaded, {}))
+        story = _story(loaded, result) if told else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
     return Derived(data, files_of(result), unfinished, story)
@@ -65,19 +75,18 @@ def files_of(result: Result) -> dict[str, str]:
     return {COUNTS: as_text(summary(result)), **_traces(result)}
 
 
-def _story(specification: str, result: Result) -> dict[str, Any] | None:
+def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
     """The shortest trace, that of the files, as data of a page."""
-    from isrcheck.checker.library import load_model_class
     from isrcheck.checker.pages.findings import told_traces
 
-    model = load_model_class(specification).cls(**result.settings)
-    return next(iter(told_traces(result, model).values()), None)
+    return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
 
 
 def summary(result: Result) -> dict[str, Any]:
     """The reproducible part of a result."""
     findings = {**result.findings, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
-    return {
+    asked = {"liveness": {name: _promised(f) for name, f in result.liveness.items()}} if result.liveness else {}
+    return asked | {
         "format": FORMAT,
         "model": result.model,
         "settings": result.settings,
@@ -109,6 +118,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {key: data[key] for key in ("verdict", "length", "checked_depth") if key in data}
 
 
+def _promised(finding: PropertyFinding) -> dict[str, Any]:
+    """A verdict, and what it rests on; of a lasso how many states it has, and to which position it leads back."""
+    data = finding.to_json()
+    kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
+    return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
+
+
 def _unfinished(result: Result) -> str:
     if result.evaluation is not None:
         return f"{result.reason}: {result.evaluation.where}: {result.evaluation.what}"
@@ -137,11 +153,24 @@ def _traces(result: Result) -> dict[str, str]:
     if result.deadlock is not None and result.deadlock.trace is not None:
         violated.append((DEADLOCK, result.deadlock))
     if not violated:
-        return {}
+        return _lasso(result)
     _, first = min(violated, key=lambda pair: pair[1].trace.length if pair[1].trace else 0)
     text = "\n".join(violations_text([pair for pair in violated if pair[1].trace == first.trace])) + "\n"
     data = itf.itf_of(result)
     assert data is not None
+    return {ITF: itf.as_text(data), TEXT: text}
+
+
+def _lasso(result: Result) -> dict[str, str]:
+    """The shortest lasso, where nothing but properties is violated."""
+    from isrcheck.checker.reports.counterexample import property_violation_text
+    from isrcheck.checker.traces import itf
+
+    data = itf.itf_of(result) if any(f.trace is not None for f in result.liveness.values()) else None
+    if data is None:
+        return {}
+    name = data["#meta"]["isrcheck"]["name"]
+    text = "\n".join(property_violation_text(name, result.liveness[name])) + "\n"
     return {ITF: itf.as_text(data), TEXT: text}
 
 

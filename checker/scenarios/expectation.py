@@ -14,7 +14,7 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
     lines = []
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
-    found = {name: f["length"] for name, f in summary["invariants"].items() if "length" in f}
+    found = {name: f["length"] for name, f in _all(summary).items() if "length" in f}
     if found and not scenario.lengths and scenario.expect == "violated":
         told = ", ".join(f"{name} = {length}" for name, length in sorted(found.items()))
         return [*lines, f"no lengths are expected; write [lengths] in {FILE}, and below it {told}"]
@@ -24,8 +24,13 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _all(summary: dict[str, Any]) -> dict[str, Any]:
+    """What was found of invariants and properties."""
+    return {**summary["invariants"], **summary.get("liveness", {})}
+
+
 def _words(summary: dict[str, Any], name: str) -> str:
-    finding = summary["invariants"].get(name)
+    finding = _all(summary).get(name)
     if finding is None:
         return "not checked"
     return f"violated in {finding['length']} states" if "length" in finding else str(finding["verdict"])
@@ -38,15 +43,15 @@ def _expected(scenario: Scenario, name: str) -> str:
 def unpaired(scenario: Scenario) -> list[str]:
     """What keeps a scenario and its controls from being pairs, in words.
 
-    Of a pair one is violated and one holds, each names the other, and they differ in the model alone or in settings
-    alone: then what differs is what makes the difference.
+    Of a pair one is violated and one holds, each names the other, and they differ in the model alone, in settings
+    alone, or in what is promised: then what differs is what makes the difference.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 
 
 def _unpaired(scenario: Scenario, name: str) -> list[str]:
     try:
-        other = read(_beside(scenario, name))
+        other = read(beside(scenario, name))
     except DamagedScenario:
         return [f"control {name}: there is no such scenario beside this one, or its {FILE} is damaged"]
     lines = []
@@ -54,15 +59,17 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
         lines.append(f"control {name}: it does not name {scenario.name} as its control")
     if scenario.expect == other.expect:
         lines.append(f"control {name}: {scenario.expect} is expected of both")
-    if (_model(scenario) == _model(other)) == (scenario.settings == other.settings):
-        what = "neither model nor settings differ" if _model(scenario) == _model(other) else "model and settings differ"
+    parts = [{"model": _model(x), "settings": x.settings, "fairness": x.fairness} for x in (scenario, other)]
+    differing = [part for part in parts[0] if parts[0][part] != parts[1][part]]
+    if len(differing) != 1:
+        what = f"{' and '.join(differing)} differ" if differing else "neither model nor settings differ"
         lines.append(f"control {name}: {what}; a pair differs in one of them")
-    if (scenario.invariants, scenario.deadlock) != (other.invariants, other.deadlock):
+    if any(getattr(scenario, x) != getattr(other, x) for x in ("invariants", "liveness", "deadlock")):
         lines.append(f"control {name}: other invariants are checked there")
     return lines
 
 
-def _beside(scenario: Scenario, name: str) -> Path:
+def beside(scenario: Scenario, name: str) -> Path:
     """The folder of another scenario: beside this one, or in another group of the same collection."""
     group = scenario.folder.resolve().parent
     return called(name, group) or called(name, group.parent) or group / name

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from isrcheck.model.language.errors import ModelError, nearest
+from isrcheck.model.language.fairness import Fairness
 
 FILE: Final = "scenario.toml"
 DEADLOCK: Final = "deadlock"
@@ -24,12 +25,12 @@ class DamagedScenario(ModelError):
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to check, what is expected, and why it matters.
+    """What to check, what is expected, and why it matters; `liveness` are properties that are asked as well.
 
     `folder` holds the scenario, `root` is the folder that the user named: the model's file lies inside it. `lengths`
-    maps each invariant that is violated (and `deadlock`) to the states of its shortest trace. `controls` are scenarios
-    beside this one, in which the fix is switched on or off. `seen_to_hold` are wider bounds within which it held
-    as well.
+    maps each invariant or property that is violated (and `deadlock`) to the states of its shortest trace. `controls`
+    are scenarios beside this one, in which the fix is switched on or off. `seen_to_hold` are wider bounds within which
+    it held as well.
     """
 
     folder: Path
@@ -47,6 +48,8 @@ class Scenario:
     controls: tuple[str, ...]
     note: str | None
     seen_to_hold: dict[str, Any]
+    liveness: tuple[str, ...] = ()
+    fairness: Fairness = field(default_factory=Fairness)
 
     @property
     def name(self) -> str:
@@ -109,6 +112,8 @@ def read(folder: Path, root: Path | None = None) -> Scenario:
         controls=_texts(data.get("control", [])),
         note=data.get("note"),
         seen_to_hold=data.get("seen_to_hold", {}),
+        liveness=tuple(data.get("liveness", [])),
+        fairness=Fairness.from_json({"default": "weak", **data.get("fairness", {})}),
     )
 
 
@@ -147,6 +152,14 @@ def _are_lengths(value: Any) -> bool:
     return isinstance(value, dict) and all(type(x) is int and x >= 1 for x in value.values())
 
 
+def _are_promises(value: Any) -> bool:
+    try:
+        Fairness.from_json({"default": "weak", **value})
+    except (TypeError, ValueError):
+        return False
+    return set(value) <= {"default", "strong", "weak", "unfair"}
+
+
 def _texts(value: str | list[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
@@ -165,6 +178,10 @@ KEYS: Final = {
     "model": _Key(_is_line, 'the name of a model, or "file.py:Class"', True),
     "settings": _Key(_are_settings, "a table of numbers, true or false, and text"),
     "invariants": _Key(_are_some, "a list of names, at least one"),
+    "liveness": _Key(_are_some, "a list of properties, at least one"),
+    "fairness": _Key(
+        _are_promises, "a table of default (weak or strong) and of strong, weak, unfair: lists of actions"
+    ),
     "deadlock": _Key(_is_flag, "true or false"),
     "keep_going": _Key(_is_flag, "true or false"),
     "expect": _Key(lambda x: x in ("violated", "holds"), '"violated" or "holds"', True),
@@ -197,7 +214,11 @@ def _check_lengths(path: Path, data: dict[str, Any]) -> None:
         raise DamagedScenario(f'{path}: there is seen_to_hold where expect is "violated"; take it away')
     if DEADLOCK in lengths and not data.get("deadlock", False):
         raise DamagedScenario(f"{path}: lengths has deadlock, which is not looked for; write deadlock = true")
+    if "fairness" in data and "liveness" not in data:
+        raise DamagedScenario(f"{path}: there is fairness where no property is asked; name one in liveness")
     asked = data.get("invariants")
+    if asked is not None:
+        asked = [*asked, *data.get("liveness", [])]
     for name in lengths:
         if asked is not None and name not in (*asked, DEADLOCK):
             raise DamagedScenario(f"{path}: lengths has {name!r}, which is not checked; {nearest(name, asked)}")

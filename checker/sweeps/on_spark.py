@@ -18,7 +18,7 @@ OUTCOMES: Final = "number int, outcome string"
 def outcomes(spark: Spark, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcome of each cell, in the order of the cells."""
     ship(sys.modules[__name__])
-    rows = spark.rows(spark.over(len(cells), doing(cells), OUTCOMES))
+    rows = spark.rows(spark.over(len(cells), doing(cells), OUTCOMES), f"sweep of {len(cells)} checks")
     return [json.loads(outcome) for _, outcome in sorted(rows)]
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.exploration import Edges, Levels, Path
-from isrcheck.checker.traces.culprits import culprits
 
 Costs = npt.NDArray[np.int64]
 UNREACHED = np.iinfo(np.int64).max // 2
@@ -40,17 +39,17 @@ class CanonicalPaths:
 
 def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:
     """The canonical path of `length` >= 2 states to a violation of the invariant."""
-    return _walk(levels, _back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)
+    return walked(levels, back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)[0]
 
 
 def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
     """The canonical path of `length` states to one of `targets`, which the engine gave."""
     if length == 1:
         return Path(min(levels.leaves(targets)), ())
-    return _walk(levels, _back(levels, levels.edges_into(length - 1, targets), length - 1), actors)
+    return walked(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
 
 
-def _back(levels: Levels, last: Edges, level: int) -> list[Edges]:
+def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
     """The steps between the Ts, from level 1 on."""
     chain = [last]
     for k in range(level - 1, 0, -1):
@@ -58,22 +57,25 @@ def _back(levels: Levels, last: Edges, level: int) -> list[Edges]:
     return chain[::-1]
 
 
-def _walk(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> Path:
+def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
+    """The canonical path through the steps between the Ts, and which target of the last ones it ends in.
+
+    Of steps that are alike in all else, it takes the one that stands first.
+    """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
     weights = _weights(chain, actor_of, len(names))
     starts = levels.leaves(chain[0].sources)
     here = min(range(len(starts)), key=starts.__getitem__)
-    start, instances, positions, previous = starts[here], list[int](), list[int](), -1
+    start, instances, previous = starts[here], list[int](), -1
     for edges, weight in zip(chain, weights, strict=True):
         mine = np.flatnonzero(edges.source == here)
         acting = actor_of[edges.transition[mine]]
         changes = weight[mine] + ((acting != previous) & (previous >= 0))
         best = mine[np.lexsort((edges.transition[mine], changes))[0]]
         instances.append(int(edges.transition[best]))
-        positions.append(here)
         here, previous = int(edges.target[best]), int(actor_of[edges.transition[best]])
-    return Path(start, tuple(instances), culprits=culprits(chain, positions, instances))
+    return Path(start, tuple(instances)), here
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:

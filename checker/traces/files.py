@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
@@ -16,13 +16,14 @@ from isrcheck.checker.results import FORMAT, Step, Trace
 from isrcheck.checker.traces import itf
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import UnknownName, nearest
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.system import Label
 
 LARGEST_FILE: Final = 64 * 2**20
 LONGEST_TRACE: Final = 100_000
 
-Claim = Literal["violation", "deadlock", "evaluation", "path"]
-CLAIMS: Final[tuple[Claim, ...]] = ("violation", "deadlock", "evaluation", "path")
+Claim = Literal["violation", "liveness", "deadlock", "evaluation", "path"]
+CLAIMS: Final[tuple[Claim, ...]] = ("violation", "liveness", "deadlock", "evaluation", "path")
 Read = Callable[[Domain, Any], Any]
 
 
@@ -37,10 +38,11 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace as a file has it, and what it was recorded for: `name` is the invariant of a violation.
+    """A trace as a file has it, and what it was recorded for: `name` is the invariant or the property that is violated.
 
     `states` has an object for each state: its action and parameters where the file gives them, and its values.
-    `failing` is the action instance that has no meaning in the last state, for an evaluation error.
+    `failing` is the action instance that has no meaning in the last state, for an evaluation error. `loop`, `choice`
+    and `fairness` are for a property.
     """
 
     claim: Claim
@@ -48,6 +50,9 @@ class Recording:
     states: tuple[dict[str, Any], ...]
     failing: dict[str, Any] | None
     read: Read
+    loop: int | None = None
+    choice: tuple[tuple[str, Any], ...] = ()
+    fairness: Fairness = field(default_factory=Fairness)
 
     @property
     def title(self) -> str:
@@ -123,6 +128,8 @@ def _result_file(data: dict[str, Any]) -> TraceFile:
     found = []
     for name, finding in _typed(data, "invariants", dict, "").items():
         found += _finding("violation", name, finding, f"invariants.{name}")
+    for name, finding in _optional(data, "liveness").items():
+        found += _lasso(name, finding, data.get("fairness"))
     found += _finding("deadlock", None, data.get("deadlock", {}), "deadlock")
     if "evaluation_error" in data:
         failure = _typed(data, "evaluation_error", dict, "")
@@ -139,6 +146,37 @@ def _finding(claim: Claim, name: str | None, finding: Any, where: str) -> list[R
     if not isinstance(finding, dict):
         raise DamagedFile(f"{where} is not an object")
     return [_recording(claim, name, finding, where, None)] if finding.get("verdict") == "violated" else []
+
+
+def _optional(data: dict[str, Any], key: str) -> dict[str, Any]:
+    return _typed(data, key, dict, "") if key in data else {}
+
+
+def _lasso(name: str, finding: Any, fairness: Any) -> list[Recording]:
+    where = f"liveness.{name}"
+    if not isinstance(finding, dict):
+        raise DamagedFile(f"{where} is not an object")
+    if finding.get("verdict") != "violated":
+        return []
+    lasso = _typed(finding, "lasso", dict, f"{where}.")
+    states = [*_typed(lasso, "prefix", list, f"{where}.lasso."), *_typed(lasso, "cycle", list, f"{where}.lasso.")]
+    _long_enough(states, f"{where}.lasso")
+    about = {"choice": finding.get("choice"), "fairness": fairness}
+    return [_promised(name, states, lasso.get("loop"), about, from_json, where)]
+
+
+def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> Recording:
+    """The recording of a lasso; `about` has its choice of parameters and the fairness."""
+    if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
+        raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
+    choice = about.get("choice")
+    if not isinstance(choice, dict):
+        raise DamagedFile(f"{where}: its choice of parameters is missing")
+    try:
+        fairness = Fairness.from_json(about.get("fairness"))
+    except ValueError as error:
+        raise DamagedFile(f"{where}: {error}") from None
+    return Recording("liveness", name, tuple(states), None, read, loop, tuple(choice.items()), fairness)
 
 
 def _recording(
@@ -164,10 +202,10 @@ def _long_enough(states: list[Any], where: str) -> None:
 def _itf_file(data: dict[str, Any]) -> TraceFile:
     states = _typed(data, "states", list, "")
     _long_enough(states, "states")
-    if "loop" in data and data["loop"] is not None:
-        raise DamagedFile("it is a lasso (loop); isrcheck replays finite traces")
     meta = data.get("#meta", {})
     about = meta.get("isrcheck") if isinstance(meta, dict) else None
+    if data.get("loop") is not None and about is None:
+        raise DamagedFile("it is a lasso (loop) of another tool, without what it breaks; isrcheck replays its own")
     rows = tuple(_itf_state(state, i, about is not None) for i, state in enumerate(states, 1))
     if about is None:
         return TraceFile("ITF", None, None, (Recording("path", None, rows, None, itf.decoded),))
@@ -175,11 +213,14 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
         raise DamagedFile("#meta.isrcheck is not an object")
     _known_format(about.get("format"))
     claim, name = about.get("claim"), about.get("name")
-    if claim not in CLAIMS or not isinstance(name, str | None) or (claim == "violation") != (name is not None):
+    named = claim in ("violation", "liveness")
+    if claim not in CLAIMS or not isinstance(name, str | None) or named != (name is not None):
         raise DamagedFile("#meta.isrcheck does not say what the trace was recorded for")
     failing = about if about.get("action") is not None else None
-    recording = Recording(claim, name, rows, failing, itf.decoded)
     where = "#meta.isrcheck."
+    recording = Recording(claim, name, rows, failing, itf.decoded)
+    if claim == "liveness":
+        recording = _promised(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
     return TraceFile("ITF", _typed(about, "model", str, where), _typed(about, "settings", dict, where), (recording,))
 
 
@@ -209,7 +250,7 @@ def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
         named = i > 1 and "action" in entry
         label = label_of(interpreter, entry, f"state {i}") if named else None
         steps.append(Step(label, None, state))
-    return Trace(tuple(domains.items()), tuple(steps))
+    return Trace(tuple(domains.items()), tuple(steps), recording.loop)
 
 
 def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Label:

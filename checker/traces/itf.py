@@ -27,14 +27,19 @@ def to_itf(
     claim: str,
     name: str | None = None,
     failing: Label | None = None,
+    promised: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
 
-    `failing` is the instance that has no meaning in the last state, for an evaluation error.
+    `failing` is the instance that has no meaning in the last state, for an evaluation error. `promised` is for a
+    property: its choice of parameters and the fairness. A lasso has `loop`, the index of the state that its last state
+    is: what leads from the one to the other is repeated.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
         about |= {"action": failing.action, "parameters": failing.to_json()}
+    about |= promised or {}
+    loop = {} if trace.loop is None else {"loop": trace.loop}
     return {
         "#meta": {
             "format": "ITF",
@@ -46,6 +51,7 @@ def to_itf(
         "params": [],
         "vars": [variable for variable, _ in trace.variables],
         "states": [_state(trace, i) for i in range(trace.length)],
+        **loop,
     }
 
 
@@ -164,6 +170,11 @@ def itf_of(result: Result) -> dict[str, Any] | None:
     if shown:
         claim, name, trace = shown[0]
         return to_itf(trace, result.model, result.settings, claim, name)
+    lassos = [(name, f, f.trace) for name, f in sorted(result.liveness.items()) if f.trace is not None]
+    if lassos and result.fairness is not None:
+        name, finding, trace = min(lassos, key=lambda each: each[2].length)
+        promised = {"choice": dict(finding.choice), "fairness": result.fairness.to_json()}
+        return to_itf(trace, result.model, result.settings, "liveness", name, promised=promised)
     if result.evaluation is not None:
         failure = result.evaluation
         return to_itf(failure.trace, result.model, result.settings, "evaluation", failing=failure.label)

@@ -17,6 +17,7 @@ from isrcheck.model.language.concrete import ConcreteState, Disabled
 from isrcheck.model.language.domains import Domain, Record
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.plain import CONCRETE, State, Undefined
+from isrcheck.model.language.room import Room
 
 LANGUAGE: Final = str(Path(isrcheck.model.language.__file__).parent)
 Span = tuple[int, int, int, int]
@@ -75,7 +76,8 @@ def _unmet(model: Model, state: State, traceback: TracebackType, notes: _Notes) 
 def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
     """Position of the first false condition, and how many conditions there are."""
     for i, condition in enumerate(conditions):
-        if not isinstance(condition, Undefined) and not getattr(condition, "value", condition):
+        found = condition._condition if isinstance(condition, Room) else condition
+        if not isinstance(found, Undefined) and not getattr(found, "value", found):
             return i, len(conditions)
     raise AssertionError("no condition is false")
 

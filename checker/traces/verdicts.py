@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.results import Exit, Finding, Instance, Trace
+from isrcheck.checker.results import Exit, Finding, Instance, PropertyFinding, Trace
 from isrcheck.checker.told import Story
 from isrcheck.checker.traces.files import Recording, decoded, label_of
 from isrcheck.checker.traces.held import last_held
+from isrcheck.checker.traces.lassos import Lasso
 from isrcheck.checker.traces.narration import story
+from isrcheck.checker.traces.reasons import reasons
 from isrcheck.checker.traces.replay import Refusal, ReplayOutcome, replay
+from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.layout import columns, plural
 from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.concrete import explain, holds
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.properties import kind_of
 from isrcheck.model.language.tracing import sentence_of
 
 
@@ -24,7 +29,8 @@ from isrcheck.model.language.tracing import sentence_of
 class Replayed:
     """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said).
 
-    `story` tells a valid trace; `finding` says why it ends in a violation, if it does.
+    `story` tells a valid trace; `finding` says why it ends in a violation, if it does; `broken` which property a lasso
+    breaks, `against` why it breaks none.
     """
 
     recording: Recording
@@ -32,14 +38,17 @@ class Replayed:
     confirmed: bool | None
     story: Story | None = None
     finding: Finding | None = None
+    broken: PropertyFinding | None = None
+    against: str | None = None
 
     def exit_code(self, expected: bool) -> int:
         """By the contract; where the claim is expected, confirming it is success and anything else a difference."""
-        if not self.outcome.valid or (expected and not self.confirmed):
+        if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
             return Exit.HOLDS
-        return {"violation": Exit.VIOLATED, "deadlock": Exit.DEADLOCK}.get(self.recording.claim, Exit.EVALUATION)
+        ends = {"violation": Exit.VIOLATED, "liveness": Exit.NOT_LIVE, "deadlock": Exit.DEADLOCK}
+        return ends.get(self.recording.claim, Exit.EVALUATION)
 
     def text(self) -> str:
         """The outcome in words."""
@@ -48,6 +57,8 @@ class Replayed:
             return "\n".join(
                 [f"INVALID  {self.recording.title}: {_refused(refusal, self.outcome)}", *_reasons(refusal)]
             )
+        if self.against is not None:
+            return f"INVALID  {self.recording.title}: {self.against}"
         return f"VALID  {self.recording.title}: {plural(self.outcome.trace.length, 'state')}{self._end}"
 
     @property
@@ -59,6 +70,7 @@ class Replayed:
                 f"ends in a violation of {self.recording.name}",
                 f"{self.recording.name} holds in the last one",
             ),
+            "liveness": (f"a fair behaviour that breaks {self.recording.name}", ""),
             "deadlock": ("ends in a deadlock", "the last one has a next state"),
         }
         failing = ("the model has no meaning in the last one", "the model can be evaluated in the last one")
@@ -70,18 +82,26 @@ class Replayed:
             "claim": self.recording.claim,
             "invariant": self.recording.name,
             "length": self.outcome.trace.length,
-            "valid": self.outcome.valid,
+            "valid": self.outcome.valid and self.against is None,
             "confirmed": self.confirmed,
         }
         if self.outcome.refusal is not None:
             data["refusal"] = _refusal_json(self.outcome.refusal)
+        if self.finding is not None:
+            data["why"] = self.finding.why()
+        if self.recording.claim == "liveness":
+            data |= {"loop": self.recording.loop, "choice": dict(self.recording.choice)}
+        if self.against is not None:
+            data["against"] = self.against
         if self.story is not None:
             data["story"] = self.story.to_json()
         return data
 
 
 def replayed(interpreter: Interpreter, recording: Recording) -> Replayed:
-    """A trace walked again; `interpreter` has the invariants that it may have been recorded for."""
+    """A trace walked again; `interpreter` has the invariants and properties that it may have been recorded for."""
+    if recording.claim == "liveness":
+        return _promised(interpreter, recording)
     if recording.name is not None and recording.name not in interpreter.invariants:
         known = nearest(recording.name, interpreter.invariants)
         raise UnknownName(f"the model has no invariant {recording.name!r}; {known}")
@@ -96,12 +116,36 @@ def replayed(interpreter: Interpreter, recording: Recording) -> Replayed:
     return Replayed(recording, outcome, confirmed, told, finding)
 
 
+def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
+    """A lasso walked again, and judged: a fair behaviour that breaks a property, or not."""
+    name, model = str(recording.name), interpreter.model
+    if name not in interpreter.properties:
+        raise UnknownName(f"the model has no property {name!r}; {nearest(name, interpreter.properties)}")
+    recording.fairness.require_known(model)
+    outcome = replay(interpreter, decoded(interpreter, recording))
+    if not outcome.valid:
+        return Replayed(recording, outcome, None)
+    lasso = Lasso(interpreter, outcome.trace)
+    against = lasso.refusal(name, recording.choice, recording.fairness)
+    told = story(model, outcome.trace)
+    if against is not None:
+        return Replayed(recording, outcome, False, told, against=against)
+    method = interpreter.properties[name]
+    kept = () if outcome.trace.loop is None else lasso.kept(recording.fairness)
+    broken = PropertyFinding(
+        "violated", sentence_of(method), str(kind_of(method)), choice=recording.choice, trace=outcome.trace,
+        kept=tuple((each.obligation, each.state) for each in kept), story=told,
+    )  # fmt: skip
+    return Replayed(recording, outcome, True, told, broken=broken)
+
+
 def _finding(interpreter: Interpreter, name: str, trace: Trace, told: Story) -> Finding:
-    """Why an invariant is false at the end of a trace; which steps are to blame only a search can say."""
+    """Why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
     held = last_held(model, predicate, trace, instance)
-    return Finding("violated", sentence_of(predicate), trace, instance=instance, held=held, story=told)
+    why = reasons(Walked(model, trace, predicate))
+    return Finding("violated", sentence_of(predicate), trace, instance=instance, held=held, reasons=why, story=told)
 
 
 def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> bool:
@@ -123,6 +167,9 @@ def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State)
             return False
         for predicates in (interpreter.constraints, interpreter.invariants, interpreter.goals, interpreter.bounds):
             interpreter.true(last, predicates)
+        for name in interpreter.properties:
+            with suppress(UnknownName):  # about what the settings switch off
+                interpreter.asked(last, name)
     except EvaluationError:
         return True
     return False

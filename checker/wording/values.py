@@ -90,10 +90,30 @@ def data_text(variables: Variables, path: str, data: Any) -> str:
         return shown(data)
 
 
+def part_text(variables: Variables, state: State, path: str) -> str:
+    """The part of a state at a path."""
+    name, *steps = _steps(path)
+    position = [n for n, _ in variables].index(name)
+    domain, value = variables[position][1], state[position]
+    for step in steps:
+        if isinstance(domain, Per):
+            keys = [f"[{text_of(domain.index, key)}]" for key in domain.index.values()]
+            value, domain = value[keys.index(step)], domain.element
+        else:
+            assert isinstance(domain, Record)
+            at, inner = domain.fields[step]
+            value, domain = value[at], inner
+    return text_of(domain, value)
+
+
 def domain_at(domains: dict[str, Domain], path: str) -> Domain:
     """The domain of the part of a state at a path."""
-    name, *steps = re.findall(r"\[[^\]]*\]|[^.\[\]]+", path)
+    name, *steps = _steps(path)
     domain = domains[name]
     for step in steps:
         domain = domain.element if step.startswith("[") else domain.fields[step][1]  # type: ignore[attr-defined]
     return domain
+
+
+def _steps(path: str) -> list[str]:
+    return re.findall(r"\[[^\]]*\]|[^.\[\]]+", path)

@@ -148,7 +148,7 @@ class AlterationHandling(PendingIsr):
     def write_altered(self, s: Any, p: int, isr: Any) -> dict[str, Any]:
         """Writes an ISR that a leader asked for, at the next version, in the leader epoch that there is."""
         state = s.state[p]
-        s.require(state.version < self.max_version)
+        s.require(s.room(state.version < self.max_version))
         decision = {"leader": state.leader, "isr": isr, "epoch": state.epoch, "version": state.version + 1}
         s.state[p] = decision
         return decision

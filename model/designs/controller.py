@@ -180,7 +180,7 @@ class Controller(PartitionState):
         """Puts requests at the end of a channel, each where its condition holds; waits while there is no room."""
         channel = s.channel[c][b]
         for condition, request in requests:
-            s.require(~(condition & channel.is_full))
+            s.require(s.room(~(condition & channel.is_full)))
             channel = when(condition, channel.appended(request), channel)
         s.channel[c][b] = channel
 
@@ -213,8 +213,8 @@ class Controller(PartitionState):
     ) -> None:
         """Writes a leader and an ISR where they are new, and sends them to those who are told."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
-        s.require(implies(new_epoch, known.epoch < self.max_leader_epoch))
-        s.require(implies(changed, state.version < self.max_version))
+        s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
+        s.require(s.room(implies(changed, state.version < self.max_version)))
         decision = {
             "leader": choice[0],
             "isr": choice[1],
@@ -342,7 +342,7 @@ class Controller(PartitionState):
         if not self.controller_failover:
             return
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
-        s.require(s.controller_epoch < self.max_controller_epoch)
+        s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1
         self.take_over(s, c, epoch)
         s.controller = c

@@ -147,7 +147,7 @@ class ElectionsByMajority(Logs):
     def stand(self, s: Any, p: int, b: Any) -> None:
         """A replica votes for itself in a new epoch."""
         epoch = s.replica[p][b].epoch + 1
-        s.require(self.is_up(s, b), s.replica[p][b].role != "leader", epoch <= self.max_leader_epoch)
+        s.require(self.is_up(s, b), s.replica[p][b].role != "leader", s.room(epoch <= self.max_leader_epoch))
         s.replica[p][b].epoch = epoch
         s.replica[p][b].voted = True
         s.replica[p][b].votes = {b}
@@ -273,7 +273,7 @@ class ElectionsByMajority(Logs):
     def win(self, s: Any, p: int, b: Any, voters: Any) -> None:
         """A replica is elected in its next epoch by some others."""
         epoch = s.replica[p][b].epoch + 1
-        s.require(self.is_up(s, b), epoch <= self.max_leader_epoch)
+        s.require(self.is_up(s, b), s.room(epoch <= self.max_leader_epoch))
         for voter in voters:
             if voter != b:
                 s.require(self.grants(s, p, voter, b, epoch))

@@ -78,7 +78,7 @@ class PulledLogs(CrashingReplicas):
         if not self.first_record:
             return
         epoch = s.replica[p][b].epoch
-        s.require(self.leads(s, p, b), ~s.log[p][b].is_empty, ~s.log[p][b].is_full)
+        s.require(self.leads(s, p, b), ~s.log[p][b].is_empty, s.room(~s.log[p][b].is_full))
         s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)
         s.log[p][b].append({"id": self.empty_record, "epoch": epoch})
 

@@ -69,7 +69,7 @@ class PrimaryBackup(PartitionState):
         state = s.state[p]
         alive = state.isr & s.live
         s.require(~s.live.has(state.leader), alive.has(b))
-        s.require(state.epoch < self.max_leader_epoch, state.version < self.max_version)
+        s.require(s.room(state.epoch < self.max_leader_epoch), s.room(state.version < self.max_version))
         s.state[p] = {"leader": b, "isr": alive, "epoch": state.epoch + 1, "version": state.version + 1}
 
     def told_elect(self, old: Any, new: Any, p: int, b: Any) -> str:
@@ -112,7 +112,7 @@ class PrimaryBackup(PartitionState):
     def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
         """The leader writes the ISR at the version that it knows."""
         replica, state = s.replica[p][b], s.state[p]
-        s.require(self.leads(s, p, b), state.version == replica.version, state.version < self.max_version)
+        s.require(self.leads(s, p, b), state.version == replica.version, s.room(state.version < self.max_version))
         state.isr = isr
         state.version += 1
         replica.isr = isr

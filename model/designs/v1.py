@@ -187,7 +187,7 @@ class ZookeeperListeners(WatchedReplicas):
     def lead(self, s: Any, p: int, b: Any, isr: Any, version: Any) -> None:
         """The leader node names a broker, and it leads with an ISR that it has read."""
         epoch = s.state[p].epoch + 1
-        s.require(epoch <= self.max_leader_epoch)
+        s.require(s.room(epoch <= self.max_leader_epoch))
         s.state[p].leader = b
         s.state[p].epoch = epoch
         self.become_leader(s, p, b, epoch, isr)
@@ -263,7 +263,7 @@ class ZookeeperListeners(WatchedReplicas):
         if self.isr_write == "unconditional":
             return 0
         version = s.state[p].version + 1
-        s.require(version <= self.max_version)
+        s.require(s.room(version <= self.max_version))
         s.state[p].version = version
         return version
 

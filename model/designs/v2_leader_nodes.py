@@ -168,7 +168,7 @@ class LeaderNodes(ZookeeperWatches):
     def create_leader_node(self, s: Any, p: int, b: Any) -> None:
         """There is no leader: a replica in the ISR creates the leader node, and will become leader."""
         s.require(self.is_decided(s, p, b), s.state[p].leader.is_none, self.may_lead(s, p, b))
-        s.require(s.state[p].epoch < self.max_leader_epoch)
+        s.require(s.room(s.state[p].epoch < self.max_leader_epoch))
         s.state[p].leader = b
         self.begin_candidacy(s, p, b)
         told = self.fire(s, p, PATH, but=b)

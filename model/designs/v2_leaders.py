@@ -112,7 +112,7 @@ class NewLeaders(LeaderNodes):
             return
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), replica.step == "elected", self.has_path(s, p))
-        s.require(state.epoch < self.max_leader_epoch)
+        s.require(s.room(state.epoch < self.max_leader_epoch))
         if self.new_epoch == "conditional":
             s.require(self.has_a_claim(s, p, b))
         replica.step = "epoch-read"
@@ -139,7 +139,7 @@ class NewLeaders(LeaderNodes):
         s.require(self.is_up(s, b), self.has_path(s, p))
         if self.new_epoch == "owner":
             s.require(replica.step == "elected", state.leader == b, self.has_a_claim(s, p, b))
-            s.require(state.epoch < self.max_leader_epoch)
+            s.require(s.room(state.epoch < self.max_leader_epoch))
             isr, epoch = state.isr, state.epoch + 1
         else:
             s.require(replica.step == "epoch-read")
@@ -171,7 +171,7 @@ class NewLeaders(LeaderNodes):
         if not self.counts_versions:
             return 0
         version = s.state[p].version
-        s.require(version < self.max_version)
+        s.require(s.room(version < self.max_version))
         s.state[p].version = version + 1
         return version + 1
 

@@ -68,7 +68,7 @@ class ControllerDesign(Commands):
     def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
         """The leader writes the ISR to ZooKeeper; `told` is false where the answer is lost (maybe_change_ISR)."""
         replica, state = s.replica[p][b], s.state[p]
-        s.require(self.leads(s, p, b), self.has_path(s, p), state.version < self.max_version)
+        s.require(self.leads(s, p, b), self.has_path(s, p), s.room(state.version < self.max_version))
         s.require(self.knows_the_topic(s, p, b))
         version = state.version + 1
         if self.isr_write == "conditional":

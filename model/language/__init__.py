@@ -27,6 +27,15 @@ from isrcheck.model.language.logic import count, every, for_all, implies, maximu
 from isrcheck.model.language.marks import action, constraint, goal, initial, invariant, needs
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.parts import Part
+from isrcheck.model.language.properties import (
+    always_eventually,
+    eventually,
+    eventually_always,
+    eventually_never,
+    for_each,
+    leads_to,
+    stable,
+)
 from isrcheck.model.language.settings import budget, setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
 from isrcheck.model.language.together import clash, idle
@@ -39,6 +48,7 @@ __all__ = [
     "Part",
     "UnknownName",
     "action",
+    "always_eventually",
     "asked",
     "becomes",
     "below",
@@ -48,15 +58,20 @@ __all__ = [
     "constraint",
     "count",
     "enum",
+    "eventually",
+    "eventually_always",
+    "eventually_never",
     "every",
     "flag",
     "for_all",
+    "for_each",
     "goal",
     "idle",
     "implies",
     "initial",
     "invariant",
     "last_held",
+    "leads_to",
     "listed",
     "maximum",
     "messages",
@@ -72,5 +87,6 @@ __all__ = [
     "set_of",
     "setting",
     "some",
+    "stable",
     "when",
 ]

@@ -38,6 +38,7 @@ from isrcheck.model.language.plain import (
     part,
     stored,
 )
+from isrcheck.model.language.room import Room
 from isrcheck.model.language.running import heeded
 
 
@@ -59,14 +60,16 @@ class ConcreteState(TheState):
     _required: bool = False
     _disabled: bool = False
     _notes: dict[Path, None] | None = None
+    _endless: bool = False
 
-    def __init__(self, model: Model, state: State, writable: bool = False) -> None:
+    def __init__(self, model: Model, state: State, writable: bool = False, endless: bool = False) -> None:
         own: dict[str, Any] = self.__dict__
         own["_model"] = model
         own["_before"] = state
         own["_positions"] = model.positions
         own["_writable"] = writable
         own["_writes"] = []
+        own["_endless"] = endless
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._positions:
@@ -84,7 +87,10 @@ class ConcreteState(TheState):
 
     def require(self, *conditions: Any) -> None:
         self.__dict__["_required"] = True
-        for condition in conditions:
+        for given in conditions:
+            if isinstance(given, Room) and self._endless:
+                continue
+            condition = given._condition if isinstance(given, Room) else given
             if isinstance(condition, Undefined):
                 if self._doubt is None:
                     self.__dict__["_doubt"] = condition
@@ -93,6 +99,9 @@ class ConcreteState(TheState):
             elif not (condition if isinstance(condition, bool) else condition.value):
                 self.__dict__["_disabled"] = True  # though the method may catch the exception
                 raise Disabled
+
+    def room(self, condition: Any) -> Room:
+        return Room(condition)
 
     def enabled(self, method: Callable[..., Any]) -> Any:
         result: Any = FALSE
@@ -197,6 +206,12 @@ def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: 
     return flag_of(bool(s._required or s._writes)) if s._doubt is None else s._doubt
 
 
+def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
+    """Whether an instance is enabled or nothing but `s.room` keeps it from being so; `method` is the plain function."""
+    s = ConcreteState(model, state, writable=True, endless=True)
+    return not _is_disabled(s, method, model, s, *arguments) and s._acts
+
+
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:
     """Whether a predicate holds; `EvaluationError` where it has no meaning."""
     result = heeded(predicate, model, ConcreteState(model, state))
@@ -205,6 +220,18 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
     if not isinstance(result, bool | PlainFlag):
         raise not_an_answer(predicate, result)
     return flag_of(result) if isinstance(result, bool) else result
+
+
+def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
+    """What a property gives back in a state."""
+    return heeded(method, model, ConcreteState(model, state))
+
+
+def decided(condition: Any) -> bool:
+    """Whether a condition holds; `EvaluationError` where it has no meaning."""
+    if isinstance(condition, Undefined):
+        raise EvaluationError(condition._failure.what, condition._failure.where)
+    return condition if isinstance(condition, bool) else bool(condition.value)
 
 
 def leaves_of(model: Model, state: State) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_own, require_takes
@@ -13,32 +13,51 @@ from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame,
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARKS = ("__action__", "__predicate__")
 """What marks leave on a method."""
+Fair = Literal["weak", "strong", "none"]
+FAIR: Final[tuple[Fair, ...]] = ("weak", "strong", "none")
 
 ParameterDomain = Domain | Callable[[Any], Domain]
 
 
 @dataclass(frozen=True)
 class Action:
-    """What `@action` says of a method: its parameters, who acts, and whether it disturbs or heals."""
+    """What `@action` says of a method: its parameters, who acts, whether it disturbs or heals, what is promised."""
 
     parameters: dict[str, ParameterDomain]
     actor: str
     perturbation: bool
+    fair: Fair | None = None
+    together: tuple[str, ...] | None = None
+    handler: str | None = None
 
 
 def action(
-    bare: Any = None, /, *, actor: str = "", perturbation: bool = False, **parameters: ParameterDomain
+    bare: Any = None,
+    /,
+    *,
+    actor: str = "",
+    perturbation: bool = False,
+    fair: Fair | None = None,
+    together: tuple[str, ...] | None = None,
+    handler: str | None = None,
+    **parameters: ParameterDomain,
 ) -> Callable[[Method], Method]:
     """Marks a method `(self, s, ...)` as an action.
 
     `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
     keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
     a client's write, an arbitrary election) may happen or not; everything else is *healing*.
+
+    Of a healing action it is promised that no instance stays able to happen and never does (`fair="weak"`), nor is
+    able to again and again (`fair="strong"`, for what happens within the step that enables it), or nothing is
+    (`fair="none"`, what an administrator may do). With `together` the promise is about all instances that agree in
+    these parameters, with `handler` about those of all actions of one handler that agree in what they all take.
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
     if not isinstance(perturbation, bool):
         raise mistake(f"perturbation={perturbation!r}", "write True or False")
+    _require_promise(perturbation, fair, together, handler, parameters)
 
     def mark(method: Method) -> Method:
         _markable(method, "action")
@@ -50,13 +69,25 @@ def action(
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
         _require_domains(method, f"action {method.__name__}", parameters)
-        method.__action__ = Action(parameters, actor, perturbation)  # type: ignore[attr-defined]
+        method.__action__ = Action(parameters, actor, perturbation, fair, together, handler)  # type: ignore[attr-defined]
         return method
 
     return mark
 
 
-def _predicate(kind: str) -> Callable[[Method], Method]:
+def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
+    """Raises `ModelError` for a promise that means nothing."""
+    if fair is not None and fair not in FAIR:
+        raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
+    if perturbation and (fair, together, handler) != (None, None, None):
+        raise mistake("a perturbation of which something is promised", "take fair, together and handler away")
+    if handler is not None and (together is not None or not isinstance(handler, str) or not handler):
+        raise mistake(f"handler={handler!r} with together={together!r}", "give one of them, the handler by its name")
+    if together is not None and (not isinstance(together, tuple) or not {*together} <= {*parameters}):
+        raise mistake(f"together={together!r}", f"write a tuple of parameters: {', '.join(parameters) or 'none'}")
+
+
+def marked_as(kind: str) -> Callable[[Method], Method]:
     def mark(method: Method) -> Method:
         _markable(method, kind)
         if not (method.__doc__ or "").strip():
@@ -70,7 +101,7 @@ def _predicate(kind: str) -> Callable[[Method], Method]:
 
 def invariant(method: Method) -> Method:
     """Marks a function `(model, s)` as an invariant; its docstring is the sentence that users see when it breaks."""
-    return _predicate("invariant")(method)
+    return marked_as("invariant")(method)
 
 
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
@@ -99,8 +130,8 @@ def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> An
     `where` says at which settings: elsewhere the goal is switched off, and that it is never reached says nothing.
     """
     if method is None:
-        return lambda of: _aimed_at(_predicate("goal")(of), where)
-    return _predicate("goal")(method)
+        return lambda of: _aimed_at(marked_as("goal")(of), where)
+    return marked_as("goal")(method)
 
 
 def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
@@ -110,7 +141,7 @@ def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
 
 def constraint(method: Method) -> Method:
     """Marks a function `(model, s)` as a state constraint: states where it is false are checked and not explored."""
-    return _predicate("constraint")(method)
+    return marked_as("constraint")(method)
 
 
 def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:

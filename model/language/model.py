@@ -40,7 +40,7 @@ from isrcheck.model.language.sizes import HUGE, MOST_INSTANCES, MOST_LEAVES, lea
 from isrcheck.model.language.sizes import values as values_of
 from isrcheck.model.language.together import Together, refuse_clashes
 
-RESERVED = frozenset({"require", "enabled"})
+RESERVED = frozenset({"require", "enabled", "room"})
 TOLD = "told_"
 """How the names of methods begin that tell what an action did; see `telling`."""
 

@@ -55,7 +55,8 @@ def shown(data: Any) -> str:
 class Transition:
     """An instance of an action: in states where `guard` holds, leaves take the values of `updates`, the others stay.
 
-    Where `failure` holds, the instance has no meaning (a value leaves its domain): an evaluation error.
+    Where `failure` holds, the instance has no meaning (a value leaves its domain): an evaluation error. Where `cut`
+    holds, nothing but the room that the search has keeps it from happening (`s.room`).
     """
 
     label: Label
@@ -64,6 +65,7 @@ class Transition:
     guard: Expression
     updates: Mapping[int, Expression]
     failure: Expression
+    cut: Expression = FALSE
 
     def __repr__(self) -> str:
         return f"{self.label}: {render(self.guard)} -> " + ", ".join(
@@ -82,12 +84,32 @@ class Predicate:
 
 
 @dataclass(frozen=True)
+class Question:
+    """An instance of a property: is there a fair behaviour that, from a `source` on, never leaves the `region`?
+
+    Again and again it is where `mark` holds, and takes one of the actions in `never`, if there are any. `initially`
+    says that only initial states are sources. Of a `stable` one the question is whether a step leaves the region. Where
+    `failure` holds, the property has no meaning.
+    """
+
+    name: str
+    choice: tuple[tuple[str, Any], ...]
+    region: Expression
+    source: Expression
+    mark: Expression
+    failure: Expression
+    never: frozenset[str] = frozenset()
+    stable: bool = False
+    initially: bool = False
+
+
+@dataclass(frozen=True)
 class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
     `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` are
     all names of actions, in order; `absent` are those of them without an instance at these settings. A state is
-    counted iff every constraint holds there.
+    counted iff every constraint holds there. `shut_out` are instances that can never happen for want of room.
     """
 
     model: str
@@ -102,6 +124,8 @@ class TransitionSystem:
     goals: tuple[Predicate, ...]
     bounds: tuple[Predicate, ...]
     absent: frozenset[str] = frozenset()
+    shut_out: tuple[Transition, ...] = ()
+    questions: tuple[Question, ...] = ()
 
     @cached_property
     def unexplored(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from isrcheck.model.language import expressions as e
@@ -11,6 +12,7 @@ from isrcheck.model.language.domains import Domain, Flag, Value
 from isrcheck.model.language.errors import (
     ModelError,
     TheState,
+    UnknownName,
     caller,
     line_of,
     mistake,
@@ -24,9 +26,11 @@ from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
 from isrcheck.model.language.marks import Action
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.outliving import nothing_outlives
+from isrcheck.model.language.properties import Asked, kind_of, questions_of
+from isrcheck.model.language.room import Room
 from isrcheck.model.language.running import heeded
 from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed
-from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable, actor_of
+from isrcheck.model.language.system import Label, Predicate, Question, Transition, TransitionSystem, Variable, actor_of
 
 Invariant = Callable[[Any, Any], Any]
 """A function of a model and a state, marked with `@invariant`."""
@@ -55,6 +59,7 @@ class SymbolicState(TheState):
         own["_updates"] = {}
         own["_conditions"] = []
         own["_guard"] = TracedFlag(TRUE, TRUE, Flag())
+        own["_wanted"] = own["_room"] = own["_guard"]
         own["_required"] = False
         own["_enabling"] = ()
 
@@ -78,7 +83,15 @@ class SymbolicState(TheState):
         """The action can happen only where all conditions hold."""
         self.__dict__["_required"] = True
         for condition in conditions:
-            self.__dict__["_guard"] = self._guard & flag_of(condition)
+            room = isinstance(condition, Room)
+            flag = flag_of(condition._condition if room else condition)
+            self.__dict__["_guard"] = self._guard & flag
+            part = "_room" if room else "_wanted"
+            self.__dict__[part] = self.__dict__[part] & flag
+
+    def room(self, condition: Any) -> Room:
+        """A condition for `require` that only keeps the search finite: the protocol would go on."""
+        return Room(condition)
 
     def enabled(self, method: Callable[..., Any]) -> TracedFlag:
         """Whether some instance of an action can happen in this state."""
@@ -144,14 +157,18 @@ def flag_of(condition: Any) -> TracedFlag:
     return condition
 
 
-def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> TransitionSystem:
-    """The model at its settings as data, with the invariants that are to be checked."""
+def trace(
+    model: Model, invariants: dict[str, Invariant] | None = None, properties: dict[str, Invariant] | None = None
+) -> TransitionSystem:
+    """The model at its settings as data, with the invariants and properties that are to be checked."""
     variables, leaves = layout(model)
     sheet = _Sheet(model, variables, leaves)
     actions = model.actions()
     if not actions:
         raise ModelError(f"model {model.name()} has no action; mark a method with @action")
     instances = {name: sheet.transitions(name, method) for name, method in actions.items()}
+    every = [t for found in instances.values() for t in found]
+    impossible = {t.label: t for t in every if t.guard is FALSE and t.failure is FALSE}
     initial = tuple(sorted({leaves_of(model, state) for state in initial_states(model)}))
     constraints = sheet.predicates(model.predicates("constraint"))
     _require_counted(model, initial, constraints)
@@ -162,14 +179,14 @@ def trace(model: Model, invariants: dict[str, Invariant] | None = None) -> Trans
         leaves=leaves,
         initial=initial,
         actions=tuple(actions),
-        transitions=tuple(
-            t for found in instances.values() for t in found if t.guard is not FALSE or t.failure is not FALSE
-        ),
+        transitions=tuple(t for t in every if t.label not in impossible),
         constraints=constraints,
         invariants=sheet.predicates(dict(sorted((invariants or {}).items()))),
         goals=sheet.predicates(model.predicates("goal")),
         bounds=sheet.predicates({n: s.bound for n, s in model.declared_settings().items() if s.bound is not None}),
         absent=frozenset(name for name, found in instances.items() if not found),
+        shut_out=tuple(t for t in impossible.values() if t.cut is not FALSE),
+        questions=tuple(q for name, asked in sorted((properties or {}).items()) for q in sheet.questions(name, asked)),
     )
 
 
@@ -188,6 +205,23 @@ def instances_of(model: Model, action: str) -> list[Transition]:
     return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
 
 
+def instances_at(model: Model, labels: Sequence[Label]) -> list[Transition]:
+    """The instances with these labels, which the model has; nothing else of it is traced."""
+    sheet, actions, found = _Sheet(model, *layout(model)), model.actions(), dict[Label, Transition]()
+    for label in labels:
+        choice = [(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
+        method = actions[label.action]
+        if label not in found:
+            s = sheet.run(label.action, method, choice)
+            found[label] = sheet.transition(label.action, method.__action__, choice, s)  # type: ignore[attr-defined]
+    return [found[label] for label in labels]
+
+
+def predicate_at(model: Model, name: str, method: Callable[..., Any]) -> Predicate:
+    """One predicate of a model as data."""
+    return _Sheet(model, *layout(model)).predicate(name, method)
+
+
 def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str]:
     """Those that raise `ModelError` at the model's settings: some are about what a setting switches on."""
     sheet, found = _Sheet(model, *layout(model)), set()
@@ -197,6 +231,16 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
         except ModelError:
             found.add(name)
     return frozenset(found)
+
+
+def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
+    """Those that are not about what a setting switches off (`UnknownName`)."""
+    sheet, found = _Sheet(model, *layout(model)), {}
+    for name, asked in properties.items():
+        with suppress(UnknownName):
+            sheet.questions(name, asked)
+            found[name] = asked
+    return found
 
 
 class _Sheet:
@@ -210,17 +254,22 @@ class _Sheet:
         found, effect = [], False
         with nothing_outlives(method, f"action {name}", self.model):
             for choice in self.model.instances(method):
-                s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
-                answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
-                require_no_answer(method, f"action {name}", answer)
+                s = self.run(name, method, choice)
                 effect = effect or bool(s._updates)
                 if s._required or s._updates:
-                    found.append(self._transition(name, spec, choice, s))
+                    found.append(self.transition(name, spec, choice, s))
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
         return found
 
-    def _transition(
+    def run(self, name: str, method: Callable[..., Any], choice: Sequence[tuple[Domain, Value]]) -> SymbolicState:
+        """The state after the method of an action has run for a choice of its parameters."""
+        s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
+        answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
+        require_no_answer(method, f"action {name}", answer)
+        return s
+
+    def transition(
         self, name: str, spec: Action, choice: Sequence[tuple[Domain, Value]], s: SymbolicState
     ) -> Transition:
         label = Label(
@@ -229,7 +278,8 @@ class _Sheet:
         guard, can = s._guard.node, s._guard.defined
         failure = e.or_(e.not_(can), *(e.and_(guard, e.not_(c)) for c in s._conditions))
         updates = {i: node for i, node in sorted(s._updates.items()) if node is not e.leaf(self.leaves[i])}
-        return Transition(label, actor_of(spec.actor, label), spec.perturbation, guard, updates, failure)
+        cut = e.and_(s._wanted.node, s._wanted.defined, e.not_(s._room.node))
+        return Transition(label, actor_of(spec.actor, label), spec.perturbation, guard, updates, failure, cut)
 
     def predicates(self, methods: dict[str, Callable[..., Any]]) -> tuple[Predicate, ...]:
         return tuple(self.predicate(name, method) for name, method in methods.items())
@@ -242,6 +292,28 @@ class _Sheet:
             raise not_an_answer(method, answer)
         holds = flag_of(answer)
         return Predicate(name, sentence_of(method), holds.node, e.not_(holds.defined))
+
+    def questions(self, name: str, method: Callable[..., Any]) -> list[Question]:
+        s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
+        with nothing_outlives(method, name, self.model):
+            answer = heeded(method, self.model, s)
+        found = questions_of(method, answer, lambda x: isinstance(x, bool | TracedFlag))
+        return [self._question(name, method, choice, said) for choice, said in found]
+
+    def _question(self, name: str, method: Callable[..., Any], choice: Asked, said: Any) -> Question:
+        kind = kind_of(method)
+        first, last = map(flag_of, said if kind == "leads_to" else (said, said))
+        p, q, failure = first.node, last.node, e.not_(e.and_(first.defined, last.defined))
+        never = frozenset(getattr(method, "__never__", ()))
+        for action in sorted(never - {*self.model.actions()}):
+            raise mistake_in(method, f"there is no action {action!r}", nearest(action, self.model.actions()))
+        if kind == "leads_to":
+            return Question(name, choice, e.not_(q), e.and_(p, e.not_(q)), TRUE, failure)
+        if kind in ("eventually", "always_eventually"):
+            return Question(name, choice, e.not_(p), e.not_(p), TRUE, failure, initially=kind == "eventually")
+        if kind == "eventually_always":
+            return Question(name, choice, TRUE, TRUE, e.not_(p), failure)
+        return Question(name, choice, p, p, TRUE, failure, never, kind == "stable")
 
 
 def sentence_of(method: Callable[..., Any]) -> str:

@@ -10,12 +10,24 @@ from tests.cli.running import counter, run
 
 DETAILS = """\
 counter: A number that goes up by one until it is at its top.
+  class Counter in {file}
 
 Settings (default, values, meaning)
   top       3     a whole number from 1 to 9  where it ends (a bound)
   least     9     a whole number from 0 to 9  what is no longer small
   wraps     true  true or false               whether it starts again
   brokers_  2     a whole number from 1 to 3  brokers
+
+Variables (at the bare defaults)
+  value  a number from 0 to 9
+  seen   a list of 2, each a flag
+
+Actions
+  count        One more.
+  start-again  Back to zero.
+
+Goals
+  is-seven  The number is seven.
 
 Invariants
   half               Eight has no successor here.
@@ -31,7 +43,16 @@ def test_one_line_a_model() -> None:
 
 
 def test_settings_and_invariants_of_one_model(tmp_path: Path) -> None:
-    assert run("models", counter(tmp_path)).out == DETAILS
+    file = counter(tmp_path)
+    assert run("models", file).out == DETAILS.format(file=file)
+
+
+def test_the_source_of_a_model(tmp_path: Path) -> None:
+    file = counter(tmp_path)
+    assert run("models", file, "--source").out == file.read_text()
+    assert run("models", "kip-320", "--source").out.startswith('"""KIP-320: fetches and truncations carry')
+    assert run("models", "--source").code == 2
+    assert run("models", "kip-320", "--source", "--json").code == 2
 
 
 def test_json(tmp_path: Path) -> None:
@@ -45,5 +66,11 @@ def test_json(tmp_path: Path) -> None:
         "bound": True,
         "meaning": "where it ends",
     }
+    assert (data["class"], data["actions"]["count"], data["goals"]) == (
+        "Counter",
+        "One more.",
+        {"is-seven": "The number is seven."},
+    )
+    assert data["variables"] == {"value": "a number from 0 to 9", "seen": "a list of 2, each a flag"}
     assert data["invariants"]["is-small"] == {"default": True, "sentence": "The number is below the least large one."}
     assert [each["name"] for each in json.loads(run("models", "--json").out)][:2] == ["alter-isr", "async-isr"]

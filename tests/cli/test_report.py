@@ -181,4 +181,4 @@ class Table(Model):
 def test_indices_are_named_by_their_values(tmp_path: Path) -> None:
     (tmp_path / "table.py").write_text(TABLE)
     text = report(check(str(tmp_path / "table.py"), engine="reference"))
-    assert text.splitlines()[-4:-1] == ["  for colour red, where", "     table[red]  2", "     lit[4]      true"]
+    assert "  for colour red, where\n     table[red]  2\n     lit[4]      true\n" in text

@@ -62,7 +62,7 @@ def counting(limit: int = 9) -> tuple[Driver, Echo]:
 
     harness = Echo(state)
     mapping = SimpleNamespace(
-        of_kafka={},
+        of_kafka=lambda version: {},
         walks={},
         weights={},
         unreached={"leap": "nobody leaps"},
@@ -215,15 +215,32 @@ def test_the_mapping_has_a_call_or_a_reason_for_each_action() -> None:
 
 def test_the_mapping_names_settings_and_values_that_there_are() -> None:
     declared = load_model_class("kraft").cls.declared_settings()
-    for name, values in kraft.of_kafka.items():
-        assert all(value in (declared[name].choices or (True, False)) for value in values), name
+    for version in ("4.0.0", build.NEWEST):
+        for name, values in kraft.of_kafka(version).items():
+            assert all(value in (declared[name].choices or (True, False)) for value in values), name
     load_model_class("kraft").cls(**kraft.walks)
     assert set(kraft.weights) <= set(kraft.calls)
 
 
 def test_the_defaults_of_kraft_are_what_kafka_does() -> None:
-    model = load_model_class("kraft").cls()
-    assert not {n: model.settings[n] for n, own in kraft.of_kafka.items() if model.settings[n] not in own}
+    model, kafka = load_model_class("kraft").cls(), kraft.of_kafka(build.NEWEST)
+    assert not {n: model.settings[n] for n, own in kafka.items() if model.settings[n] not in own}
+
+
+@pytest.mark.parametrize(
+    ("version", "otherwise"),
+    [
+        ("4.4.0", set()),
+        ("4.3.0", set()),
+        ("4.2.2", {"awaited_in_isr", "assigned_directory"}),
+        ("4.1.0", {"awaited_in_isr", "assigned_directory", "last_known_leader"}),
+        ("4.0.1", {"awaited_in_isr", "assigned_directory", "last_known_leader"}),
+        ("4.0.0", {"awaited_in_isr", "assigned_directory", "last_known_leader", "fetch_answer"}),
+    ],
+)
+def test_what_an_earlier_version_of_kafka_did_otherwise(version: str, otherwise: set[str]) -> None:
+    today, then = kraft.of_kafka(build.NEWEST), kraft.of_kafka(version)
+    assert {name for name in today if then[name] != today[name]} == otherwise
 
 
 def test_a_model_without_a_mapping_is_refused() -> None:
@@ -238,7 +255,7 @@ def test_a_model_without_a_mapping_is_refused() -> None:
 def test_a_version_without_sources_is_refused() -> None:
     for version in ("1.0.0", "4.2", "4.2.0; rm", "latest"):
         with pytest.raises(Failure, match="the harness has no sources for Kafka") as caught:
-            build.profile_of(version)
+            build.known_version(version)
         assert caught.value.code == Exit.UNKNOWN
 
 

@@ -49,7 +49,7 @@ SHARED_GOALS = DESIGNS["v3"].cls.predicates("goal").keys()
 def test_every_name_exists(name: str) -> None:
     places = [VARIABLES, SETTINGS, {*SCENARIOS}, {*DESIGNS}]
     for m in DESIGNS.values():
-        places += [{*m.cls.actions()}, {*m.invariants}, {*m.cls.predicates("goal")}]
+        places += [{*m.cls.actions()}, {*m.invariants}, {*m.properties}, {*m.cls.predicates("goal")}]
     assert name in ("counterexamples/", "docs/comparison.md", "epoch", "model/designs/kraft/") or any(
         name in place for place in places
     )

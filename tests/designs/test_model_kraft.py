@@ -124,7 +124,8 @@ def test_of_another_partition_than_the_first_it_stays_there_while_a_leader_goes_
 
 
 def test_whom_a_cancelled_reassignment_removes_stays_in_the_elr() -> None:
-    story = kraft(**{**TWO, "replicas": 3}, assigned_at_start=2, isr_at_start=1, reassignments=2, cancellations=True)
+    moves = {"assigned_at_start": 2, "isr_at_start": 1, "reassignments": 2, "awaited_in_isr": "all"}
+    story = kraft(**{**TWO, "replicas": 3}, **moves, cancellations=True)
     story.tell("alter-partition-reassignments(p=0, target=[1, 2], leader=0)")
     assert seen(story) == (0, [0], 0, 1, [], None)
     story.tell(
@@ -144,8 +145,38 @@ def test_whom_a_cancelled_reassignment_removes_stays_in_the_elr() -> None:
     assert seen(story) == (2, [2], 2, 5, [0], None)
 
 
+@pytest.mark.parametrize(
+    ("awaited", "moved"),
+    [
+        ("added", (2, [2])),  # before KAFKA-15665: whoever is added has joined
+        ("all", (0, [0, 2])),  # PartitionReassignmentReplicas of 4.2
+        ("added-or-all-if-fewer", (2, [2])),  # of 4.3, KAFKA-19975
+    ],
+)
+def test_for_whom_a_reassignment_waits(awaited: str, moved: tuple[int, list[int]]) -> None:
+    """Broker 1 stays a replica and is not in the ISR; another is added as broker 0 is removed, or nobody is added."""
+    moves = {"reassignments": 1, "awaited_in_isr": awaited, "isr_at_start": 1}
+    story = kraft(**{**TWO, "replicas": 3, "min_isr": 1}, **moves, assigned_at_start=2)
+    story.tell(
+        """
+        alter-partition-reassignments(p=0, target=[1, 2], leader=0)
+        apply-local-leaders(b=0, to=1)
+        apply-local-followers(b=2, to=1)
+        fetch-records(p=0, follower=2, leader=0)
+        """
+    )
+    story.tell("alter-partition(p=0, b=0)" if moved[0] == 0 else "alter-partition-and-elect(p=0, b=0, leader=2)")
+    assert seen(story)[:2] == moved
+    assert story.value("state")[0]["replicas"] == ([0, 1, 2] if awaited == "all" else [1, 2])
+
+    story = kraft(**{**TWO, "replicas": 3, "min_isr": 1}, **moves)
+    story.tell("alter-partition-reassignments(p=0, target=[0, 1], leader=0)")
+    assert seen(story)[:2] == (0, [0])
+    assert story.value("state")[0]["replicas"] == ([0, 1] if awaited == "added" else [0, 1, 2])
+
+
 def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_is_elected() -> None:
-    story = kraft(**TWO, crashes=1, directory_assignments=1)
+    story = kraft(**TWO, crashes=1, directory_assignments=1, assigned_directory="clears-elr")
     story.tell("fence-broker(b=0, leader=1)")
     assert seen(story) == (1, [1], 1, 1, [0], None)
     story.tell("crash(b=1, on_disk=0)")
@@ -275,6 +306,7 @@ def test_a_cancellation_leaves_nobody_in_the_isr_only_where_elections_may_be_unc
         assigned_at_start=2,
         isr_at_start=1,
         reassignments=1,
+        awaited_in_isr="all",
         cancellations=True,
         unclean=unclean,
     )

@@ -242,7 +242,7 @@ def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_
     assert f"at {widened_controls.STATES:,} states" in text
     page = tmp_path / "widened.md"
     page.write_text(text.replace(f"{ROWS[name]}\n", ""))
-    widened_controls.write_row(page, row)
+    widened_controls.write_row(page, name, str(row))
     assert page.read_text() == text
 
 

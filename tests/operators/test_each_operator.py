@@ -48,7 +48,7 @@ def traced(operation: str) -> tuple[Expression, Expression]:
 def assignment(operation: str) -> Transition:
     state = SymbolicState(MODEL, SHEET.variables, SHEET.leaves, writable=True)
     WRITE[operation][0](MODEL, state)
-    return SHEET._transition(operation, Action({}, "client", False), [], state)
+    return SHEET.transition(operation, Action({}, "client", False), [], state)
 
 
 def system(writes: Sequence[str]) -> TransitionSystem:

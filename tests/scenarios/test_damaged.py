@@ -11,8 +11,8 @@ from tests.scenarios.writing import HOLDS, VIOLATED, scenario
 
 ROOT = Path(__file__).parents[2]
 KNOWN = (
-    "known: control, deadlock, expect, invariants, keep_going, lengths, model, note, seen_to_hold, settings, source, "
-    "story, title"
+    "known: control, deadlock, expect, fairness, invariants, keep_going, lengths, liveness, model, note, "
+    "seen_to_hold, settings, source, story, title"
 )
 MISTAKES = {
     "not TOML": ("title = ", "not TOML: Invalid value (at end of document)"),
@@ -49,6 +49,15 @@ MISTAKES = {
     "a length of what is not checked": (
         'invariants = ["other"]\n' + VIOLATED,
         "lengths has 'presses-are-few', which is not checked; known: other",
+    ),
+    "a promise that is none": (
+        VIOLATED.replace("[lengths]", "[fairness]\nstrong = 'press'\n[lengths]"),
+        "fairness is {'strong': 'press'}; write a table of default (weak or strong) and of strong, weak, unfair: "
+        "lists of actions",
+    ),
+    "a promise for no property": (
+        VIOLATED.replace("[lengths]", "[fairness]\nstrong = ['press']\n[lengths]"),
+        "there is fairness where no property is asked; name one in liveness",
     ),
 }
 

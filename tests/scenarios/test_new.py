@@ -109,5 +109,6 @@ def test_a_control_may_be_in_another_group() -> None:
     for name, group, other in (("lost", "kip-101", "kept"), ("kept", "kip-320", "lost")):
         toml = Path("counterexamples") / group / name / "scenario.toml"
         toml.write_text(f'control = "{other}"\n{toml.read_text()}')
+    assert "The fix acts at step 12 (kept; model = kip-320)" in run("regress", "counterexamples", "--update").out
     assert run("regress").code == 0
     assert run("regress", "counterexamples/kip-101").out.splitlines()[0].startswith("as recorded")

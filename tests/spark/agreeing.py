@@ -38,7 +38,11 @@ def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[i
     levels = []
     for number in range(1, depth + 1):
         parts = sorted((folder / f"states/level={number:05d}").iterdir())
-        slabs = (slab for part in parts for slab, _ in files.Reader(str(part), kernel.hashes).between(0, 1 << 64))
+        slabs = (
+            slab
+            for part in parts
+            for slab, _ in files.Reader(str(folder), str(part.relative_to(folder)), kernel.hashes).between(0, 1 << 64)
+        )
         levels.append(sorted(row for slab in slabs for row in slab.tolist()))
     return levels
 

@@ -26,7 +26,7 @@ class StandIn:
 
     def __init__(self, owners: int, unrest: int = 0) -> None:
         self.cores, self.random, self.versions, self.begun = owners, random.Random(unrest), dict[str, str](), False
-        self.context = SimpleNamespace(master="stand-in")
+        self.context = SimpleNamespace(master="local: a stand-in")
         self.levels = 0
 
     def level(self, work: kernels.Work, text: str, wait: Any) -> list[str]:
@@ -87,12 +87,12 @@ def explored(
     """A search over a new dataset, or one that goes on with a dataset; `group` states stand in a row group."""
     kernel = kernel or Kernel(system)
     header = header_of(system, kernel, "test", transitions)
-    dataset = Dataset.open(str(root)) if resume else Dataset.create(str(root), header)
-    if resume:
-        dataset.clear()
-        dataset.verify()
+    dataset = Dataset.resume(str(root)) if resume else Dataset.create(str(root), header)
     cluster = Cluster(threshold=threshold, transitions=transitions, partitions=spark.cores)
     run = Search(system, kernel, dataset, spark, cluster, limits, None, time.perf_counter())
     run.work["group"] = group
     run.work["most_runs"] = run.work["most_runs"] if most_runs is None else most_runs
-    return run.explore(keep_going, deadlock), run.levels
+    try:
+        return run.explore(keep_going, deadlock), run.levels
+    finally:
+        dataset.close()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.dataset import manifest_name
+from isrcheck.checker.datasets.manifests import manifest_name
 from tests.spark import conftest
 from tests.spark.test_resume import assert_same_json
 

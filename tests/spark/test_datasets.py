@@ -202,7 +202,7 @@ def test_what_cannot_be_compared_stands_apart(tmp_path: Path, kip_320: Explored)
 def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Path) -> None:
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    header = {"format": 1, "kernel": "0", "model": str(evil), "settings": {}, "invariants": {}}
+    header = {"format": 2, "kernel": "0", "model": str(evil), "settings": {}, "invariants": {}}
     (tmp_path / "x").mkdir()
     (tmp_path / "x/dataset.json").write_text(json.dumps(header))
     with pytest.raises(DatasetRefused, match=r"is of a model that does not ship .*name its file with --model"):
@@ -249,7 +249,7 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
         assert "damaged" in said.err
     part.unlink()
     said = run("diff", kip_320.dataset.root, str(tmp_path / "x"), "--master", "local[1]")
-    assert (said.code, f"{part} is missing or damaged; begin anew with --checkpoint" in said.err) == (150, True)
+    assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
 
 
 def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.dataset import Dataset, manifest_name
+from isrcheck.checker.datasets.manifests import manifest_name
 from isrcheck.checker.datasets.refusals import DatasetRefused
 from isrcheck.checker.datasets.storage import Storage
 from isrcheck.checker.engines.spark import files
@@ -59,7 +59,7 @@ def touching(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
 
         return call
 
-    for name in ("write", "move", "remove", "make"):
+    for name in ("write", "remove", "make"):
         monkeypatch.setattr(Storage, name, wrapped(getattr(Storage, name)))
     monkeypatch.setattr(files, "write", wrapped(files.write))
 
@@ -151,81 +151,7 @@ def test_the_command_survives_kill_9(tmp_path: Path) -> None:
     assert_same_json(json.loads(report.read_text()), wanted)
 
 
-# --- datasets that are refused --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def dataset(tmp_path: Path) -> Path:
-    run(tmp_path / "dataset")
-    return tmp_path / "dataset"
-
-
-def whole(folder: Path) -> None:
-    dataset = Dataset.open(str(folder))
-    dataset.clear()
-    dataset.verify()
-
-
-def refused(folder: Path, words: str) -> None:
-    with pytest.raises(DatasetRefused) as failure:
-        whole(folder)
-    assert words in str(failure.value)
-    assert "\n" not in str(failure.value)
-
-
-def test_no_dataset(tmp_path: Path) -> None:
-    refused(tmp_path, "holds no dataset: there is no dataset.json; name the folder given to --checkpoint")
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"format": 1}', "null", '{"format": 1, "kernel": '])
-def test_a_header_that_is_none(dataset: Path, text: str) -> None:
-    (dataset / "dataset.json").write_text(text)
-    refused(dataset, "dataset.json is")
-
-
-def test_another_version(dataset: Path) -> None:
-    header = json.loads((dataset / "dataset.json").read_text())
-    (dataset / "dataset.json").write_text(json.dumps({**header, "format": 2}))
-    refused(dataset, "has version 2 of the dataset format; this program knows version 1")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text[:-20],
-        lambda text: "",
-        lambda text: "[]",
-        lambda text: text.replace('"distinct": 3', '"distinct": 2'),
-        lambda text: text.replace('"number": 3', '"number": 4'),
-        lambda text: text.replace('"rejected"', '"refused"'),
-        lambda text: text.replace('"rows"', '"lines"'),
-        lambda text: text.replace('"files": [', '"files": 7, "was": ['),
-        lambda text: text.replace("states/level=00003/part", "states/level=00003/../../part"),
-        lambda text: text.replace('"path": "states/', '"path": "/states/'),
-        lambda text: text.replace('"owner"', '"of"'),
-    ],
-)
-def test_a_damaged_manifest(dataset: Path, change: Callable[[str], str]) -> None:
-    path = dataset / manifest_name(3)
-    before = path.read_text()
-    path.write_text(change(before))
-    assert path.read_text() != before
-    refused(dataset, "level-00003.json is damaged")
-
-
-def test_a_manifest_changed_in_what_looks_right_breaks_the_chain(dataset: Path) -> None:
-    path = dataset / manifest_name(3)
-    path.write_text(path.read_text().replace('"rejected": 0', '"rejected": 1'))
-    refused(dataset, "level-00004.json is damaged: it does not continue the level before")
-
-
-def test_states_that_are_missing_or_changed(dataset: Path) -> None:
-    part = next((dataset / "states/level=00003").iterdir())
-    content = part.read_bytes()
-    part.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-    refused(dataset, f"{part.relative_to(dataset)} is missing or damaged; begin anew with --checkpoint")
-    part.unlink()
-    refused(dataset, f"{part.relative_to(dataset)} is missing or damaged")
+# --- datasets that are refused ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.needs("java")

@@ -84,15 +84,15 @@ def test_looking_up_is_membership(given: States, known: States, size: int) -> No
 def test_files_give_back_what_was_written_and_find_it(
     tmp_path_factory, given: States, known: States, group: int
 ) -> None:  # type: ignore[no-untyped-def]
-    path = str(tmp_path_factory.mktemp("rows") / "part.parquet")
+    path = str(tmp_path_factory.mktemp("rows")), "part.parquet"
     theirs, their_hashes = rows.distinct(packed(known), coarse(packed(known)))
     slabs = [(theirs[i : i + 7], their_hashes[i : i + 7]) for i in range(0, len(theirs), 7)]
-    entry = files.write(path, slabs, 2, group)
+    entry = files.write(*path, slabs, 2, group)
     assert entry["rows"] == len(theirs)
     if not known:
-        assert not Path(path).exists()
+        assert not Path(*path).exists()
         return
-    reader = files.Reader(path, coarse)
+    reader = files.Reader(*path, coarse)
     for low in range(0, 1 << 64, SPREAD):
         high = min(low + 2 * SPREAD, 1 << 64)
         part = [listed(r) for r, _ in reader.between(low, high)]
@@ -109,24 +109,24 @@ def test_files_give_back_what_was_written_and_find_it(
 def test_a_page_that_has_changed_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "part.parquet"
     many = packed([(i * 7919, i) for i in range(1000)])
-    files.write(str(path), [(many, np.arange(1000, dtype=np.uint64))], 2, 100)
+    files.write(str(path.parent), path.name, [(many, np.arange(1000, dtype=np.uint64))], 2, 100)
     content = path.read_bytes()
     path.write_bytes(content[:3000] + bytes([content[3000] ^ 1]) + content[3001:])
     with pytest.raises(OSError, match="CRC checksum verification failed"):
-        list(files.Reader(str(path), coarse).all())
+        list(files.Reader(str(path.parent), path.name, coarse).all())
 
 
 def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:
     many = packed([(i, 0) for i in range(10_000)])
     hashes = np.array([owner_hash(map(int, row)) for row in many], dtype=np.uint64)
     many, hashes = rows.distinct(many, hashes)
-    path = str(tmp_path / "part.parquet")
-    files.write(path, [(many, hashes)], 2, 100)
+    path = str(tmp_path), "part.parquet"
+    files.write(*path, [(many, hashes)], 2, 100)
 
     def again(states: np.ndarray) -> np.ndarray:
         return np.array([owner_hash(map(int, row)) for row in states], dtype=np.uint64)
 
-    reader = files.Reader(path, again)
+    reader = files.Reader(*path, again)
     seen = [(a, b, len(some)) for some, _, a, b in reader.around(hashes[[150, 151, 9_950]])]
     assert (seen, len(reader.firsts)) == ([(0, 3, 200)], 100)
     reader.close()

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.dataset import manifest_name
+from isrcheck.checker.datasets.manifests import manifest_name
 from isrcheck.checker.engines.spark import levels as stored
 from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.explaining import explain_all
 from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.scenarios.controls import controls_of
 from isrcheck.checker.scenarios.derived import files_of
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
@@ -86,7 +89,9 @@ def test_published_rows(session: Any, tmp_path: Path, row: str, owners: int) -> 
 def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None:
     """Also the files that are kept with it, byte for byte."""
     asked, scenario = scenario_of(name)
-    made = files_of(asked.same(session, tmp_path / "x", owners))
+    found, loaded = asked.same(session, tmp_path / "x", owners), load_model_class(scenario.specification())
+    explain_all(found, loaded, controls_of(scenario, loaded, {}))
+    made = files_of(found)
     assert made.keys() == {"expected.json", "trace.txt", "trace.itf.json"}
     assert {file: (scenario.folder / file).read_text(encoding="utf-8") for file in made} == made
 

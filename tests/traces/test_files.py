@@ -33,7 +33,7 @@ DAMAGED = {
     ),
     "no states": (b'{"vars": [], "states": []}', "states has 0 states; a trace has 1 to 100000"),
     "state": (b'{"vars": [], "states": [1]}', "states: state 1 is not an object"),
-    "lasso": (b'{"vars": [], "states": [{}], "loop": 0}', "it is a lasso (loop); isrcheck replays finite traces"),
+    "lasso": (b'{"vars": [], "states": [{}], "loop": 0}', "it is a lasso (loop) of another tool"),
     "claim": (
         b'{"vars": [], "states": [{"#meta": {}}], "#meta": {"isrcheck": {"format": 1}}}',
         "#meta.isrcheck does not say what the trace was recorded for",

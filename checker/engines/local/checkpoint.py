@@ -54,6 +54,7 @@ def question_of(
             "continue": keep_going,
             "deadlock": deadlock,
             "symmetry": list(map(list, classes)),
+            **({"liveness": sorted({q.name for q in system.questions})} if system.questions else {}),
         },
         "goals": list(kernel.verdicts.goals),
         "bounds": list(kernel.verdicts.bounds),

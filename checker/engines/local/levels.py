@@ -62,7 +62,7 @@ class NativeLevels:
     def edges_into(self, level: int, targets: Words) -> Edges:
         """Every step from a state of `level` to one of `targets`, counted or not."""
         targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
-        find = self._finder(targets)
+        find = self.finder(targets)
         sources, transition, found = self._steps(self._before(level, targets), lambda states: find(states) >= 0)
         return _edges(sources, targets, transition, find(found))
 
@@ -107,7 +107,7 @@ class NativeLevels:
         which = np.concatenate(transitions) if transitions else np.empty(0, dtype=np.int64)
         return _joined(sources, words), which, _joined(found, words)
 
-    def _finder(self, targets: Words) -> Callable[[Words], Integers]:
+    def finder(self, targets: Words) -> Callable[[Words], Integers]:
         """A function from states to their positions in `targets`, -1 where they are not there."""
         from isrcheck.checker.engines.local import loops
 

@@ -581,7 +581,10 @@ def positions(index, rows, hashes, wanted, wanted_hashes):
         found[i] = -1
         while index[slot] != 0:
             at = index[slot] - 1
-            if hashes[at] == wanted_hashes[i] and (rows[at] == wanted[i]).all():
+            same_row = hashes[at] == wanted_hashes[i]
+            for w in range(rows.shape[1]):
+                same_row &= rows[at, w] == wanted[i, w]
+            if same_row:
                 found[i] = at
                 break
             slot = (slot + np.uint64(1)) & mask

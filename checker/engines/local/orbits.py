@@ -41,5 +41,5 @@ class OrbitLevels(NativeLevels):
             yield from (near[i : i + BLOCK] for i in range(0, len(near), BLOCK))
 
     def _before(self, level: int, targets: Words) -> Iterator[Words]:
-        find = self._finder(distinct(self.orbits.representatives(targets)))
+        find = self.finder(distinct(self.orbits.representatives(targets)))
         return self._leading(level, lambda states: find(self.orbits.representatives(states)) >= 0)

@@ -46,11 +46,11 @@ class SmallLevels(NativeLevels):
         rows = self.rows[level - 1]
         return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
-    def _finder(self, targets: Words) -> Callable[[Words], Integers]:
+    def finder(self, targets: Words) -> Callable[[Words], Integers]:
         try:
             return Known.of(self.kernel, targets).positions
         except TooLarge:
-            return super()._finder(targets)
+            return super().finder(targets)
 
 
 @dataclass(frozen=True)

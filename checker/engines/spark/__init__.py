@@ -2,5 +2,5 @@
 
 `search.py` decides in the driver, which holds counts only. `tasks.py`, `steps.py`, `queries.py`, `kernels.py`,
 `rows.py` and `files.py` are what executors run; they are sent there by value and import nothing of this project but
-each other and `isrcheck.checker.kernel.native`.
+each other, `isrcheck.checker.datasets.places` and `isrcheck.checker.kernel.native`.
 """

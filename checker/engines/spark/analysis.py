@@ -20,9 +20,14 @@ MOST_KEYS: Final = 1_000_000
 """How many projected states of the level where two datasets part are looked at for the least one."""
 
 
+def label(dataset: Dataset, what: str) -> str:
+    """What a job is called in Spark's UI."""
+    return f"{dataset.header['model']}: {what}"
+
+
 def query_of(dataset: Dataset, level: int | None = None) -> Query:
     """The files of a dataset, or of one level, and where its leaves lie."""
-    files = [[x.number, e["path"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
+    files = [[x.number, e["path"], e["sha256"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
     leaves = dataset.header["leaves"]
     return {
         "root": dataset.root,
@@ -39,7 +44,10 @@ def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tup
         len(query["files"]), queries.distributions(query), "level int, leaf int, value bigint, states bigint"
     )
     summed = table.groupBy("leaf", "level", "value").sum("states")
-    return sorted((level, leaf, value, states) for leaf, level, value, states in spark.rows(summed))
+    return sorted(
+        (level, leaf, value, states)
+        for leaf, level, value, states in spark.rows(summed, label(dataset, "values of variables"))
+    )
 
 
 def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
@@ -48,7 +56,9 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
     spark.send(query, kernel.text)
     table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
     summed = table.groupBy("level", "degree").sum("states")
-    return sorted((level, degree, states) for level, degree, states in spark.rows(summed))
+    return sorted(
+        (level, degree, states) for level, degree, states in spark.rows(summed, label(dataset, "out-degrees"))
+    )
 
 
 def decode(spark: Spark, dataset: Dataset, to: str) -> None:
@@ -56,7 +66,8 @@ def decode(spark: Spark, dataset: Dataset, to: str) -> None:
     query = query_of(dataset)
     columns = ", ".join(["level int", *(f"`{name}` bigint" for name in query["names"])])
     table = spark.over(len(query["files"]), queries.decoded(query), columns)
-    spark.run(lambda: table.write.partitionBy("level").parquet(to), lambda: None)
+    write = table.write.partitionBy("level").parquet
+    spark.run(lambda: write(to), lambda: None, label(dataset, "states, decoded"))
 
 
 # --- differences ----------------------------------------------------------------------------------------------------
@@ -85,15 +96,17 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
     right = spark.over(len(theirs["files"]), queries.projections(theirs), schema).select("key").distinct()
     lacking = left.withColumnRenamed("min(level)", "level").join(right, "key", "left_anti").persist()
     try:
-        levels = dict(sorted(spark.rows(lacking.groupBy("level").count())))
+        levels = dict(sorted(spark.rows(lacking.groupBy("level").count(), label(one, "what the other lacks"))))
         if not levels:
             return Difference({}, None)
         first = min(levels)
-        wanted = spark.rows(lacking.where(f"level = {first}").select("key").orderBy("key").limit(MOST_KEYS))
+        keys = lacking.where(f"level = {first}").select("key").orderBy("key").limit(MOST_KEYS)
+        wanted = spark.rows(keys, label(one, f"level {first}, what the other lacks"))
     finally:
         lacking.unpersist()
     query = {**query_of(one, first), **common.query(0), "wanted": [bytes(key) for (key,) in wanted]}
-    found = spark.rows(spark.over(len(query["files"]), queries.least(query), "leaves array<bigint>"))
+    states = spark.over(len(query["files"]), queries.least(query), "leaves array<bigint>")
+    found = spark.rows(states, label(one, f"level {first}, the least state that the other lacks"))
     return Difference(levels, min(tuple(leaves) for (leaves,) in found))
 
 
@@ -101,7 +114,9 @@ def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kern
     """The levels of a dataset, for traces."""
     if not dataset.levels:
         raise DatasetRefused(f"{dataset.root} has no whole level yet; go on with --resume")
-    work: kernels.Work = {"root": dataset.root, "kernel": sizes(kernel, bool(system.constraints))}
+    work: kernels.Work = {
+        "root": dataset.root, "model": dataset.header["model"], "kernel": sizes(kernel, bool(system.constraints)),
+    }  # fmt: skip
     cluster = spark.cluster
     return StoredLevels(
         system, kernel, dataset.levels, spark, work, lambda: rows.bounds(spark.cores), cluster.threshold

@@ -1,7 +1,7 @@
 """Files of packed states: Parquet with one column of fixed-size bytes, in the order of the owner hash.
 
 The first hash of every row group stands in the file's metadata, so that looking some states up reads only the row
-groups in which they can be. Paths are local ones or URIs that pyarrow knows (`hdfs://`, `s3://`).
+groups in which they can be. A file is named by the root of its dataset and its path in it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+
+from isrcheck.checker.datasets.places import located
 
 Array = Any
 Hash = Callable[[Array], Array]
@@ -23,22 +24,18 @@ GROUP = 1 << 14
 SLAB = 64
 """Row groups read at once."""
 FIRSTS = b"isrcheck.first-hashes"
+CHANGED = "is not what its manifest says"
 OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
 """LZ4 takes a sixth more room than Zstandard and is read twice as fast; a page that has changed is never taken."""
 
 
-def located(path: str) -> tuple[Any, str]:
-    """The file system of a path or URI, and the path in it."""
-    found: tuple[Any, str] = pafs.FileSystem.from_uri(path) if "://" in path else (pafs.LocalFileSystem(), path)
-    return found
+class Written(io.RawIOBase):
+    """A new file that knows the size and the SHA-256 of what was written to it."""
 
-
-class _Digesting(io.RawIOBase):
-    """A stream that knows the size and the SHA-256 of what was written to it."""
-
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, root: str, path: str) -> None:
         super().__init__()
-        self.stream, self.size, self.digest = stream, 0, hashlib.sha256()
+        filesystem, place = located(root, path)
+        self.stream, self.size, self.digest = filesystem.open_output_stream(place), 0, hashlib.sha256()
 
     def writable(self) -> bool:
         return True
@@ -53,17 +50,32 @@ class _Digesting(io.RawIOBase):
     def tell(self) -> int:
         return self.size
 
+    def end(self) -> dict[str, Any]:
+        """What a manifest says of any file."""
+        self.stream.close()
+        return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
-def write(path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
+
+def require_whole(root: str, path: str, sha256: str) -> None:
+    """`ValueError` where a file is not what its manifest says."""
+    filesystem, place = located(root, path)
+    digest = hashlib.sha256()
+    with filesystem.open_input_stream(place) as stream:
+        while part := stream.read(1 << 24):
+            digest.update(part)
+    if digest.hexdigest() != sha256:
+        raise ValueError(f"{path} {CHANGED}")
+
+
+def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
     """Writes slabs of rows and hashes, in order; what a manifest says of the file. Nothing is written for no rows."""
-    filesystem, place = located(path)
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
         if not len(rows):
             continue
         if writer is None:
-            stream = _Digesting(filesystem.open_output_stream(place))
+            stream = Written(root, path)
             writer = pq.ParquetWriter(stream, pa.schema([("state", kind)]), **OPTIONS)
         data = pa.py_buffer(np.ascontiguousarray(rows))
         column = pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, data])
@@ -75,9 +87,8 @@ def write(path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: in
     index = np.concatenate(firsts)
     writer.add_key_value_metadata({FIRSTS: index.astype("<u8").tobytes().hex()})
     writer.close()
-    stream.stream.close()
     ends = [f"{int(index[0]):016x}", f"{last:016x}"]
-    return {"rows": count, "bytes": stream.size, "sha256": stream.digest.hexdigest(), "hashes": ends}
+    return {"rows": count, **stream.end(), "hashes": ends}
 
 
 def overlapping(entries: Iterable[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
@@ -88,8 +99,8 @@ def overlapping(entries: Iterable[dict[str, Any]], low: int, high: int) -> list[
 class Reader:
     """The states of a file, in order; `read` counts the bytes of the row groups that were read."""
 
-    def __init__(self, path: str, hash_of: Hash) -> None:
-        filesystem, place = located(path)
+    def __init__(self, root: str, path: str, hash_of: Hash) -> None:
+        filesystem, place = located(root, path)
         self._stream = filesystem.open_input_file(place)
         self._file = pq.ParquetFile(self._stream, page_checksum_verification=True)
         self._hash_of, self.read = hash_of, 0

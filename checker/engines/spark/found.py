@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.datasets.dataset import Level
+from isrcheck.checker.datasets.manifests import Level
+from isrcheck.checker.datasets.refusals import ClusterFailed
 from isrcheck.checker.engines.spark import kernels
 
 
@@ -31,6 +32,14 @@ class Found:
 def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
     reports.sort(key=lambda report: int(report["merge"]["owner"]))
     return Found([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
+
+
+def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
+    """`ClusterFailed` where Spark has parted the candidates of an owner, or lost some: neither is believed."""
+    if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
+        raise ClusterFailed(
+            "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
+        )
 
 
 def any_of(numbers: Iterable[int]) -> int:

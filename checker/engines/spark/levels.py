@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isrcheck.checker.datasets.dataset import Level
+from isrcheck.checker.datasets.manifests import Level
 from isrcheck.checker.engines.spark import kernels, rows, steps
 from isrcheck.checker.engines.spark.session import Spark
 from isrcheck.checker.exploration import Edges
@@ -86,7 +86,7 @@ class StoredLevels:
     def _scan(self, level: int, ask: dict[str, Any]) -> tuple[Words, Integers, Words]:
         """Sources, transitions and successors of the steps asked for."""
         stored = self._history[level - 1]
-        work = {**self._work, "frontier": stored.files, "ask": ask}
+        work = {**self._work, "frontier": stored.files, "ask": ask, "level": level}
         if self._spark is not None and stored.distinct > max(self._threshold, SMALL):
             answers = self._spark.scan({**work, "bounds": self._owners()}, self.kernel.text)
         else:

@@ -22,8 +22,9 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
     """Level and states of every file whose number comes in, slab by slab."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            level, path = query["files"][number]
-            reader = files.Reader(f"{query['root']}/{path}", lambda rows: rows[:, 0])
+            level, path, sha256 = query["files"][number]
+            files.require_whole(query["root"], path, sha256)
+            reader = files.Reader(query["root"], path, lambda rows: rows[:, 0])
             for slab in reader.all():
                 yield level, slab
             reader.close()

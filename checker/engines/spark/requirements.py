@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import importlib
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
 from importlib import metadata
 from typing import Final
 
@@ -27,15 +31,34 @@ def require() -> dict[str, str]:
 
 def _package(name: str) -> str:
     least = ".".join(map(str, LEAST[name]))
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        raise MissingTool(
-            f"exploring with Spark needs {name} {least} or newer, which is not installed; {INSTALL}"
-        ) from None
+    version = _version(name)
+    if version is None:
+        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, which is not installed; {INSTALL}")
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < LEAST[name]:
         raise MissingTool(f"exploring with Spark needs {name} {least} or newer, not {version}; {INSTALL}")
     return version
+
+
+def _version(name: str) -> str | None:
+    """The version of a package; None where it is not there. Spark's own PySpark was not installed by pip."""
+    try:
+        if name != "pyspark" or "SPARK_HOME" not in os.environ:
+            return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        pass
+    if name == "pyspark":
+        _look_in_spark_home()
+    try:
+        return str(importlib.import_module(name).__version__)
+    except ModuleNotFoundError:
+        return None
+
+
+def _look_in_spark_home() -> None:
+    """Lets PySpark be imported from $SPARK_HOME/python, where it is not to be had otherwise."""
+    python = os.path.join(os.environ.get("SPARK_HOME", ""), "python")
+    if importlib.util.find_spec("pyspark") is None and os.path.isdir(python):
+        sys.path += [python, *sorted(glob.glob(os.path.join(python, "lib", "*.zip")))]
 
 
 def _java() -> str:

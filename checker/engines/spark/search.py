@@ -14,12 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from isrcheck.checker.datasets.dataset import Dataset, Level, folder_of
+from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.header import header_of, require_same
+from isrcheck.checker.datasets.manifests import Level
 from isrcheck.checker.datasets.tables import write_tables
 from isrcheck.checker.engines.spark import files, kernels, rows, tasks
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.engines.spark.found import Found, any_of, cost_of, found_by, words_of
+from isrcheck.checker.engines.spark.found import Found, any_of, cost_of, found_by, require_each_owner, words_of
 from isrcheck.checker.engines.spark.interruptions import deferred, raise_if_asked
 from isrcheck.checker.engines.spark.levels import StoredLevels
 from isrcheck.checker.engines.spark.session import Spark
@@ -31,6 +32,7 @@ from isrcheck.model.language.system import TransitionSystem
 MOST_RUNS: Final = 8
 """Files with known states that an owner may have before the smaller half of them is merged."""
 EVERYTHING: Final = rows.bounds(1)
+NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
 
 def search(
@@ -45,6 +47,7 @@ def search(
     kernel = Kernel(system)
     compiled = time.perf_counter()
     dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, leaving)
+    leaving.callback(dataset.close)
     run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
     answer = run.explore(keep_going, deadlock)
     searched = time.perf_counter() - compiled - spark.seconds
@@ -55,18 +58,12 @@ def search(
 
 
 def _dataset(header: dict[str, Any], cluster: Cluster, leaving: ExitStack) -> Dataset:
-    if cluster.resume is not None:
-        dataset = Dataset.open(cluster.resume)
-        require_same(cluster.resume, dataset.header, header)
-        dataset.clear()
-        dataset.verify()
-        return dataset
+    if (root := cluster.resume) is not None:
+        return Dataset.resume(root, lambda found: require_same(root, found, header))
     if cluster.checkpoint is not None:
         return Dataset.create(cluster.checkpoint, header)
     if not cluster.on_this_machine:
-        raise FileNotFoundError(
-            f"with {cluster.master} the states need a folder that driver and executors share; name it with --checkpoint"
-        )
+        raise FileNotFoundError(NOT_SHARED.format(cluster.master))
     return Dataset.create(leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-")), header)
 
 
@@ -88,6 +85,7 @@ class Search:
         self._owners: list[int] | None = None
         self.work: kernels.Work = {
             "root": dataset.root,
+            "model": dataset.header["model"],
             "kernel": sizes(kernel, bool(system.constraints)),
             "transitions": cluster.transitions,
             "most_runs": MOST_RUNS,
@@ -142,26 +140,31 @@ class Search:
 
     def _next(self, answer: Exploration, number: int, keep_going: bool, deadlock: bool) -> Level:
         """Expands the last level; the next one, committed."""
-        staging = self.dataset.staging(number + 1)
-        found, by = self._expanded(self._work(number, staging))
+        found, by = self._expanded(self._work(number))
         if found.tally[kernels.FAILURES]:
             answer.error = number, *self.levels.failing_instance(number)
             raise _Stopped("error")
-        return self._committed(number + 1, found, staging, by)
+        return self._committed(number + 1, found, by)
 
-    def _work(self, number: int, staging: str) -> kernels.Work:
+    def _work(self, number: int) -> kernels.Work:
+        states, steps = self.dataset.prepare(number + 1)
         last = self.history[-1] if self.history else None
         frontier, known = (last.files, last.runs) if last else ([], [])
-        return {**self.work, "staging": staging, "frontier": frontier, "known": known, "level": number}
+        return {
+            **self.work, "states": states, "steps": steps, "frontier": frontier, "known": known, "level": number,
+            "states_of_level": last.distinct if last else 0,
+        }  # fmt: skip
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
         # The session begins here where it has not begun yet: that is no part of a level.
-        _ = self.spark.context if large else None
+        if large:
+            self._require_shared()
         begin = time.perf_counter()
         if large:
             answers = self.spark.level({**work, "bounds": self.owners()}, self.kernel.text, self._wait)
             reports = [json.loads(text) for text in answers]
+            require_each_owner(reports, len(self.owners()) - 1)
             by = "spark"
         else:
             work, payloads, reports = kernels.at_hand({**work, "bounds": EVERYTHING}, self.kernel.code), [], []
@@ -173,33 +176,30 @@ class Search:
             by = "driver"
         return found_by(reports, time.perf_counter() - begin), by
 
+    def _require_shared(self) -> None:
+        """OSError where a temporary folder of this machine is not what executors see."""
+        master, cluster = str(self.spark.context.master), self.cluster
+        if cluster.checkpoint is None and cluster.resume is None and not master.startswith("local"):
+            raise FileNotFoundError(NOT_SHARED.format(master))
+
     def _initial(self) -> Level:
         packed = self.kernel.layout.pack(self.system.initial)
         verdicts = self.kernel.judge(packed)
         outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
-        staging = self.dataset.staging(1)
         report = {
             "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0,
             "seconds": 0.0, "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
-        work = kernels.at_hand({**self._work(0, staging), "bounds": EVERYTHING}, self.kernel.code)
+        work = kernels.at_hand({**self._work(0), "bounds": EVERYTHING}, self.kernel.code)
         first, _ = rows.distinct(packed[~outside], self.kernel.hashes(packed[~outside]))
         merged = tasks.merge(work, 0, [first.tobytes()])
         found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])
-        return self._committed(1, found, staging, "driver")
+        return self._committed(1, found, "driver")
 
-    def _committed(self, number: int, found: Found, staging: str, by: str) -> Level:
+    def _committed(self, number: int, found: Found, by: str) -> Level:
         tally, before = found.tally, self.history[-1].runs if self.history else []
-        parts = [
-            {"path": f"states/{folder_of(number)}/{part.pop('name')}", **part}
-            for part in (report["part"] for report in found.merged)
-            if part is not None
-        ]
-        steps = [
-            {"path": f"transitions/{folder_of(number - 1)}/{part['name']}", "rows": part["rows"]}
-            for part in (report["transitions"] for report in found.expanded)
-            if part is not None
-        ]
+        parts = [report["part"] for report in found.merged if report["part"] is not None]
+        steps = [report["transitions"] for report in found.expanded if report["transitions"] is not None]
         mergers = [merger for report in found.merged for merger in report["merged"]]
         replaced = {path for merger in mergers for path in merger["replaced"]}
         level = Level(
@@ -216,7 +216,7 @@ class Search:
             by=by,
             cost=cost_of(found),
         )
-        self.dataset.commit(level, staging)
+        self.dataset.commit(level)
         return level
 
     def _known(self, number: int) -> Level | None:
@@ -272,7 +272,7 @@ class Search:
         answer.extra = {
             "spark_levels": [level.number - 1 for level in self.history if level.by == "spark"],
             "spark": {
-                "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master,
+                "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master or "local[*]",
                 "cores": answer.workers,
                 "partitions": len(self._owners) - 1 if self._owners else self.cluster.partitions,
                 "threshold": self.cluster.threshold,

@@ -20,7 +20,7 @@ def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]
     """The states of the level that an owner has, as many as the kernel takes at once, and the bytes read for them."""
     low, high = work["bounds"][owner : owner + 2]
     for entry in files.overlapping(work["frontier"], low, high):
-        reader = files.Reader(f"{work['root']}/{entry['path']}", kernel.hashes)
+        reader = files.Reader(work["root"], entry["path"], kernel.hashes)
         before = 0
         for states, _ in reader.between(low, high):
             for start in range(0, len(states), kernel.block):
@@ -33,9 +33,10 @@ class Edges:
     """The steps of an owner's states, as a file."""
 
     def __init__(self, work: Work, kernel: Kernel, owner: int) -> None:
-        self.kernel, self.name = kernel, f"edges-{owner:05d}-{uuid.uuid4().hex}.parquet"
-        self.path = f"{work['root']}/{work['staging']}/{self.name}"
+        self.kernel, self.root = kernel, work["root"]
+        self.path = f"{work['steps']}/edges-{owner:05d}-{uuid.uuid4().hex}.parquet"
         self.writer: Any = None
+        self.stream: Any = None
         self.rows = 0
 
     def add(self, states: Array, successors: Array, inside: Array | None) -> None:
@@ -48,8 +49,8 @@ class Edges:
             "counted": pa.array(np.ones(count, dtype=np.bool_) if inside is None else inside),
         })  # fmt: skip
         if self.writer is None:
-            filesystem, place = files.located(self.path)
-            self.writer = pq.ParquetWriter(place, table.schema, filesystem=filesystem, compression="zstd")
+            self.stream = files.Written(self.root, self.path)
+            self.writer = pq.ParquetWriter(self.stream, table.schema, compression="zstd", write_page_checksum=True)
         self.writer.write_table(table)
         self.rows += count
 
@@ -57,7 +58,7 @@ class Edges:
         if self.writer is None:
             return None
         self.writer.close()
-        return {"name": self.name, "rows": self.rows}
+        return {"path": self.path, "rows": self.rows, **self.stream.end()}
 
 
 def scan(work: Work, owner: int) -> tuple[bytes, bytes, bytes]:

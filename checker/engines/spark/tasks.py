@@ -103,12 +103,12 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     mine, read = files.overlapping(work["known"], low, high), 0
     new = np.ones(len(found), dtype=np.bool_)
     for entry in mine:
-        read += forget_known(f"{work['root']}/{entry['path']}", kernel, new, found, hashes)
+        read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
     kept = np.flatnonzero(new)
     found, hashes = found.take(kept, axis=0), hashes.take(kept)
-    name = f"part-{owner:05d}-{uuid.uuid4().hex}.parquet"
-    written = files.write(f"{work['root']}/{work['staging']}/{name}", [(found, hashes)], kernel.words, work["group"])
-    part = {**written, "name": name, "owner": owned(low, high)} if written["rows"] else None
+    path = f"{work['states']}/part-{owner:05d}-{uuid.uuid4().hex}.parquet"
+    written = files.write(work["root"], path, [(found, hashes)], kernel.words, work["group"])
+    part = {"path": path, **written, "owner": owned(low, high)} if written["rows"] else None
     merged = compact(work, kernel, [e for e in mine if e["owner"] == owned(low, high)], low, high)
     return {
         "owner": owner, "distinct": len(found), "counts": counts(kernel, found), "part": part, "merged": merged,
@@ -117,9 +117,9 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def forget_known(path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:
+def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:
     """Clears `new` for the states that a file has; the bytes read."""
-    reader = files.Reader(path, kernel.hashes)
+    reader = files.Reader(root, path, kernel.hashes)
     for known, known_hashes, a, b in reader.around(hashes):
         rows.mark_known(new[a:b], found[a:b], hashes[a:b], known, known_hashes)
     reader.close()
@@ -150,12 +150,12 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]
     path = f"runs/{uuid.uuid4().hex}.parquet"
-    readers = [files.Reader(f"{work['root']}/{e['path']}", kernel.hashes) for e in chosen]
+    readers = [files.Reader(work["root"], e["path"], kernel.hashes) for e in chosen]
     pieces = -(-sum(e["rows"] for e in chosen) // (files.SLAB * files.GROUP))
     edges = [low + (high - low) * i // pieces for i in range(pieces + 1)]
     slabs = (together(readers, kernel.words, a, b) for a, b in itertools.pairwise(edges))
     entry = {
-        **files.write(f"{work['root']}/{path}", slabs, kernel.words, work["group"]),
+        **files.write(work["root"], path, slabs, kernel.words, work["group"]),
         "path": path,
         "owner": owned(low, high),
     }
@@ -175,20 +175,20 @@ def together(readers: list[files.Reader], words: int, low: int, high: int) -> tu
 def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow`: owners in; owner, rows and report out."""
 
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
+    def expand_owners(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for owner in batch.column(0).to_pylist():
                 for to, data, report in expand(work, owner):
                     columns = [pa.array([to], pa.int32()), pa.array([data], pa.binary()), pa.array([report])]
                     yield pa.RecordBatch.from_arrays(columns, ["owner", "rows", "report"])
 
-    return run
+    return expand_owners
 
 
 def merging(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow`: what `expanding` gives in; one report for each owner out."""
 
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
+    def merge_owners(batches: Iterable[Any]) -> Iterator[Any]:
         payloads: dict[int, list[bytes]] = {}
         reports: dict[int, list[Any]] = {}
         for batch in batches:
@@ -196,7 +196,7 @@ def merging(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
                 payloads.setdefault(to, []).extend([data] if data else [])
                 reports.setdefault(to, []).extend([json.loads(report)] if report else [])
         for owner in sorted(payloads):
-            answer = {"expand": reports[owner], "merge": merge(work, owner, payloads[owner])}
+            answer = {"expand": reports.get(owner, []), "merge": merge(work, owner, payloads[owner])}
             yield pa.RecordBatch.from_arrays([pa.array([json.dumps(answer)])], ["report"])
 
-    return run
+    return merge_owners

@@ -103,14 +103,17 @@ const Drawing = (() => {
   /** The list of steps; `choose` is told the position of one that is clicked. The list has a method `show`. */
   function steps(story, lanes, choose) {
     const places = measured(lanes);
-    const blamed = new Set((story.falsified || []).flatMap((each) => each.culprits));
+    const why = explained(story);
+    const parted = Math.min(...why.fixes.map((fix) => fix.step), Infinity);
     const buttons = story.steps.map((step, i) => make("button", {
-      type: "button", class: "step", tabindex: "-1", "data-step": i + 1, onclick: () => choose(i),
+      type: "button", class: `step${i + 1 > parted ? " unfixed" : ""}`, tabindex: "-1", "data-step": i + 1,
+      "data-of": why.letters.get(i + 1) || null, onclick: () => choose(i),
     },
-    make("span", { class: blamed.has(i + 1) ? "position culprit" : "position", title: blamed.has(i + 1) ? "a culprit" : null }, String(i + 1)),
+    make("span", { class: "position" }, String(i + 1), letter(why, i + 1)),
     laneRow(story, step, lanes, places),
     make("span", { class: "words" }, step.sentence, " ", make("span", { class: "action" }, step.action))));
-    const list = make("ol", { class: "steps", "aria-label": "Steps of the trace" }, buttons.map((button) => make("li", {}, button)));
+    const list = make("ol", { class: "steps", "aria-label": "Steps of the trace" },
+      buttons.map((button, i) => make("li", {}, why.fixes.filter((fix) => fix.step === i + 1).map(bar), button)));
     const show = (at, visibly) => buttons.forEach((button, i) => {
       button.tabIndex = i === at ? 0 : -1;
       button.classList.toggle("later", i > at);
@@ -119,6 +122,31 @@ const Drawing = (() => {
       if (i === at && visibly) intoView(button);
     });
     return { element: make("div", { class: "diagram" }, laneTitles(lanes, places), list), show, buttons };
+  }
+
+  /** Of the first invariant that is false: the letter of each step's reason, which steps end one, and where fixes act. */
+  function explained(story) {
+    const first = (story.falsified || []).find((each) => each.reasons);
+    const each = first ? first.reasons.each : [];
+    return {
+      letters: new Map(each.flatMap((reason) => reason.steps.map((step) => [step, reason.letter]))),
+      ends: new Set(each.map((reason) => reason.end)),
+      fixes: (first ? first.fixes : []).filter((fix) => fix.step !== null),
+      needs: first ? first.needs : {},
+    };
+  }
+
+  function letter(why, step) {
+    const found = why.letters.get(step);
+    const end = why.ends.has(step);
+    const words = end ? `completes reason ${found}` : `of reason ${found}`;
+    return found ? make("span", { class: `letter${end ? " end-of-reason" : ""}`, title: words, "aria-label": `, ${words}` }, found) : null;
+  }
+
+  /** Where a fixed design parts from the trace. */
+  function bar(fix) {
+    return make("div", { class: "fix", role: "note" }, make("strong", {}, fix.title), fix.lines.map((line) => make("div", { class: "path" }, line)),
+      make("div", { class: "soft" }, "What follows does not happen with the fix."));
   }
 
   function intoView(button) {
@@ -252,5 +280,5 @@ const Drawing = (() => {
     return make("details", { class: "whole", open }, make("summary", {}, "The whole state"), make("table", {}, make("tbody", {}, rows)));
   }
 
-  return { make, shape, unfold, steps, cards, changes, whole, colour };
+  return { make, shape, unfold, steps, cards, changes, whole, colour, explained };
 })();

@@ -24,6 +24,8 @@
     const controls = make("div", { class: "controls", role: "group", "aria-label": "Move through the trace" },
       first, back, slider, forth, end, output);
     const list = Drawing.steps(story, story.lanes, (i) => show(i, { focus: true }));
+    const needs = Drawing.explained(story).needs;
+    choosable(section, list.buttons);
     const sentence = make("p", { class: "sentence", "aria-live": "polite" });
     const state = make("div");
     const now = make("div", { class: "now", role: "region", "aria-label": "The state after the step" }, sentence, state);
@@ -33,9 +35,10 @@
 
     function moment(i) {
       return [
-        i === last ? (story.falsified || []).map((each) => make("p", { class: "bad" }, `✗ ${each.name} is false here.`)) : null,
+        i === last ? (story.falsified || []).map((each) => make("p", { class: "bad" }, story.for_ever ? `✗ ${each.name} is false of that.` : `✗ ${each.name} is false here.`)) : null,
         Drawing.cards(story, states, i),
         i === last ? falsified(story) : null,
+        rests(needs[i + 1], show),
         Drawing.changes(story, states, i),
       ].flat().filter(Boolean);
     }
@@ -72,7 +75,29 @@
       each.choice.length ? make("p", {}, `For ${each.choice.map(([name, value]) => `${name} ${value}`).join(", ")}, where`) : null,
       make("table", {}, make("tbody", {}, each.reads.map(([path, value]) => make("tr", {},
         make("th", { scope: "row", class: "path" }, path), make("td", { class: "path" }, value))))),
-      each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`))));
+      each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`)),
+      each.fixes.filter((fix) => fix.step === null).map((fix) => make("p", {}, [fix.title, ...fix.lines].join(" "))),
+      each.alternatives ? make("pre", {}, each.alternatives) : null));
+  }
+
+  /** The earlier steps that a step rests on, and what each gave. */
+  function rests(needs, show) {
+    return needs && needs.length ? make("div", { class: "rests" }, make("p", { class: "soft" }, "Rests on"), make("ul", {}, needs.map((need) => make("li", {},
+      make("button", { type: "button", onclick: () => show(need.step - 1) }, `step ${need.step}`), " ", make("span", { class: "path" }, need.text))))) : null;
+  }
+
+  /** Makes of each reason a switch that dims the steps that are not of it. */
+  function choosable(section, buttons) {
+    const lines = [...section.querySelectorAll("li[data-reason]")];
+    for (const line of lines) {
+      const mine = line.dataset.reason;
+      const toggle = make("button", { type: "button", "aria-pressed": "false", title: `Show the steps of reason ${mine} alone`, onclick: () => {
+        const chosen = toggle.getAttribute("aria-pressed") !== "true";
+        lines.forEach((each) => each.querySelector("button").setAttribute("aria-pressed", String(chosen && each === line)));
+        buttons.forEach((button) => button.classList.toggle("dim", chosen && button.dataset.of !== mine));
+      } }, mine);
+      line.querySelector(".letter").replaceWith(toggle);
+    }
   }
 
   function fragment(section, name, at) {
@@ -99,8 +124,19 @@
     const folder = [...document.querySelectorAll("details.scenario")].find((each) => each.dataset.name === name);
     if (folder) folder.open = true;
     const found = viewerOf(name);
+    missing(found || folder ? null : name);
     if (found) found.show(Number(wanted.get("step")) - 1 || 0, { visibly: false });
     (folder || (found && found.section))?.scrollIntoView({ block: "start" });
+  }
+
+  /** Says that the address names a trace that is not here; nothing is shown in its place. */
+  function missing(name) {
+    document.getElementById("missing")?.remove();
+    if (name === null) return;
+    const known = Object.keys(stories).join(", ") || "none";
+    const note = make("p", { id: "missing", class: "alert", role: "alert" }, `There is no trace ${name} here. There are: ${known}.`);
+    document.getElementById("main").prepend(note);
+    note.scrollIntoView({ block: "center" });
   }
 
   function pressed(event) {

@@ -122,6 +122,9 @@ class UnboundedState(TheState):
         for condition in conditions:
             self.__dict__["_guard"] = self._guard & as_flag(condition)
 
+    def room(self, condition: Any) -> Any:
+        return condition
+
     def enabled(self, method: Callable[..., Any]) -> Any:
         raise mistake("s.enabled(...) without bounds", "prove this model at its settings, without --unbounded")
 

@@ -12,7 +12,7 @@ A topic of one partition has been created, and all brokers know it: broker 0 lea
 Left out, besides what the parts say: several partitions, topics that come and go, a failover of the controller,
 transactions, time.
 
-Source: Kafka 4.2; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
+Source: Kafka 4.3; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ leader epoch, the partition epoch, the members asked for and the broker epochs i
 Left out: errors of the whole request, after which the same one is sent again; requests of a leader that has stopped
 since, for whatever becomes of them might as well have happened before it stopped.
 
-Source: AlterPartitionManager.scala of Kafka 4.2; KIP-497, KIP-903.
+Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """
 
 from __future__ import annotations

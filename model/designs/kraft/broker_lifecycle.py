@@ -8,7 +8,7 @@ is on disk as it is, or (`checkpoint = any`) as it once was.
 Left out: a disk that is empty without a failure that was noticed.
 
 Source: BrokerLifecycleManager.scala, BrokerServer.scala, ClusterControlManager.registerBroker,
-ReplicationControlManager.handleBrokerShutdown of Kafka 4.2; KIP-631, KIP-966.
+ReplicationControlManager.handleBrokerShutdown of Kafka 4.3; KIP-631, KIP-966.
 """
 
 from __future__ import annotations

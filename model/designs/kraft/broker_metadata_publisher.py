@@ -5,7 +5,7 @@ between the two images, and not what happened. A partition of which the partitio
 
 Left out: the moment between the new metadata cache and the changed partitions.
 
-Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.2.
+Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3.
 """
 
 from __future__ import annotations

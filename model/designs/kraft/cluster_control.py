@@ -6,7 +6,7 @@ is fenced when its session ends, be it down, cut off or slow. What that means fo
 Left out: sessions in time, the broker's metadata offset (a broker is unfenced once it has read its registration, which
 it has here from the start), feature levels, shutdowns that wait for other brokers' metadata.
 
-Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.2, ReplicationControlManager.java
+Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.3, ReplicationControlManager.java
 (handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.
 """
 

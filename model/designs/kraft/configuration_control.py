@@ -4,7 +4,7 @@ What counts is the *effective* value: no more than there are replicas. The contr
 partition 0, a broker those of the partition.
 
 Source: ConfigurationControlManager.java, ReplicationControlManager.getTopicEffectiveMinIsr, Partition.effectiveMinIsr
-of Kafka 4.2; KIP-966.
+of Kafka 4.3; KIP-966.
 """
 
 from __future__ import annotations
@@ -97,5 +97,5 @@ class ConfigurationControl(PartitionRegistration):
         """What the effective min.insync.replicas is at any time, or more."""
         replicas = self.assigned_at_start or len(self.brokers)
         if self.reassignments and self.replication_factor_changes:
-            replicas = 1
+            replicas = min(replicas, self.fewest_replicas)
         return int(min(replicas, self.min_isr, self.min_isr_then or self.min_isr))

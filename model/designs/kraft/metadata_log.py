@@ -11,7 +11,7 @@ What all brokers have passed is forgotten.
 Left out: batches cut in two, a failover of the controller (it answers after the batch is committed, and the next one
 has the same log), the window within one publication in which the cache is new and the partition is not yet.
 
-Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.scala of Kafka 4.2.
+Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class MetadataLog(ConfigurationControl):
             image["broker_epoch"] = list(epochs.values())
         if self.min_isr_then:
             image["min_isr_changed"] = True if min_isr_changes else s.min_isr_changed
-        s.require(when(where, ~log.is_full, True))
+        s.require(s.room(when(where, ~log.is_full, True)))
         if started is not None:
             s.broker_epoch[started] += 1
             up, applied[started] = s.up | {started}, log.length

@@ -9,7 +9,7 @@ Each rule is a method whose docstring has its reason. Steps are in the parts tha
 Left out: future replicas while they catch up, log start offsets, the recovery state of a leader that was elected
 uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
 
-Source: Partition.scala of Kafka 4.2.
+Source: Partition.scala of Kafka 4.3.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ have elected.
 
 Left out: metadata versions before 3.6, the recovery state.
 
-Source: PartitionChangeBuilder.java of Kafka 4.2; KIP-966.
+Source: PartitionChangeBuilder.java of Kafka 4.3; KIP-966.
 """
 
 from __future__ import annotations

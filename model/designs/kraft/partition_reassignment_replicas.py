@@ -1,19 +1,22 @@
 """PartitionReassignmentReplicas: to which replicas a partition is assigned while it moves, and when it has moved.
 
 A partition that moves is assigned to its old and its new replicas: those that it *adds* and those that it *removes* are
-marked. It has moved when the ISR has every replica that stays: then the others leave ISR and assignment at once.
+marked. It has moved when the ISR has every replica that was added: then the removed ones leave ISR and assignment at
+once. Whether those that stay all along have to be in the ISR, too, is another rule in each of three versions.
 
 Left out: the order of replicas changes nothing here (`election = in-order` keeps one order for all brokers).
 
-Source: PartitionReassignmentReplicas.java, PartitionReassignmentRevert.java of Kafka 4.2; KIP-455, KIP-860.
+Source: PartitionReassignmentReplicas.java, PartitionReassignmentRevert.java of Kafka 4.3; KIP-455, KIP-860,
+KAFKA-15665, KAFKA-19975.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
-from isrcheck.model.language import when
+from isrcheck.model.language import idle, setting, when
+from isrcheck.model.language.together import Together
 
 
 class Assignment(NamedTuple):
@@ -28,6 +31,22 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     """Assignments that change."""
 
     abstract = True
+
+    awaited_in_isr = setting(
+        "added-or-all-if-fewer",
+        choices=("added-or-all-if-fewer", "all", "added"),
+        meaning="reassignments: for whom the controller waits to join the ISR before it takes the removed replicas "
+        "away: for those that it adds, and for all that stay if it adds fewer than it removes (KAFKA-19975, in 4.3); "
+        "for all that stay (KAFKA-15665, in 3.8); or for those that it adds",
+    )
+
+    together: ClassVar[Together] = (
+        idle(
+            "awaited_in_isr",
+            unless=lambda m: m.reassignments > 0,
+            words="it needs reassignments of 1 or more",
+        ),
+    )
 
     def assignment_of(self, s: Any, p: int) -> Assignment | None:
         """What the controller has; nothing where no partition moves, and all brokers are replicas."""
@@ -57,7 +76,21 @@ class PartitionReassignmentReplicas(PartitionRegistration):
             return isr, None
         replicas, adding, removing = assignment
         stays, kept = replicas - removing, isr - removing
-        done = (~adding.is_empty | ~removing.is_empty) & ~kept.is_empty & ~stays.is_empty & (stays <= kept)
+        moves = ~adding.is_empty | ~removing.is_empty
+        done = moves & ~kept.is_empty & ~stays.is_empty & self.have_joined(kept, stays, assignment)
         nobody = replicas - replicas
         found = (when(done, stays, replicas), when(done, nobody, adding), when(done, nobody, removing))
         return when(done, kept, isr), Assignment(*found)
+
+    def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
+        """Whether the ISR without the removed replicas has all for whom the controller waits.
+
+        Without the replicas that stay it may have fewer members than min.insync.replicas, and what a larger ISR has
+        acknowledged is left in so many logs. What adds fewer than it removes would besides make it smaller than it was.
+        """
+        added, all_of_them = assignment.adding <= isr, stays <= isr
+        if self.awaited_in_isr == "all":
+            return all_of_them
+        if self.awaited_in_isr == "added":
+            return added
+        return added & (all_of_them | (assignment.adding.size >= assignment.removing.size))

@@ -3,7 +3,7 @@
 Who leads it in which leader epoch, the ISR, and a *version*, which is its partition epoch and goes up with every
 change. Where the partition may move: its replicas, and which of them it adds and removes.
 
-Source: PartitionRegistration.java of Kafka 4.2; KIP-455, KIP-497.
+Source: PartitionRegistration.java of Kafka 4.3; KIP-455, KIP-497.
 """
 
 from __future__ import annotations
@@ -38,11 +38,15 @@ class PartitionRegistration(UnifiedLog):
     replication_factor_changes = setting(
         True, meaning="reassignments: there may be more replicas or fewer than before (KIP-860); or as many"
     )
+    fewest_replicas = setting(
+        1, at_least=1, at_most=5, meaning="reassignments: to how many replicas an operator assigns it at least"
+    )
 
     together: ClassVar[Together] = (
         idle(
             "cancellations",
             "replication_factor_changes",
+            "fewest_replicas",
             unless=lambda m: m.reassignments > 0,
             words="it needs reassignments of 1 or more",
         ),

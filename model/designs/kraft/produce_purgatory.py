@@ -6,7 +6,7 @@ becomes a follower, and nothing when it stops. *Ghosts* record what was told and
 
 Left out: acks=0 and 1, answers that get lost, retries, transactions; a delayed request that times out.
 
-Source: DelayedProduce.scala, Partition.checkEnoughReplicasReachOffset of Kafka 4.2.
+Source: DelayedProduce.java, Partition.checkEnoughReplicasReachOffset of Kafka 4.3.
 """
 
 from __future__ import annotations

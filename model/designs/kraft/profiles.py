@@ -26,12 +26,12 @@ KRAFT: Final[Profiles] = {
     "plain": (
         {**_THREE, "fetch": "one-step"},
         "three replicas, min.insync.replicas 2, eligible leader replicas, a crash, an expired session and a new "
-        "leader, fetches noted as they are read, with the two changes of makeLeader that Kafka 4.2 lacks: holds; Kafka "
-        "4.2 as it is is as-written",
+        "leader, fetches noted as they are read, with the two changes of makeLeader that Kafka 4.4 lacks: holds; Kafka "
+        "4.4 as it is is as-written",
     ),
     "as-written": (
         {"replicas": 2, "log_size": 1, "max_leader_epoch": 1, "max_version": 2, "fetch": "one-step"},
-        "makeLeader as in Kafka 4.2, two replicas: violated, since a record of metadata that a leader knows already "
+        "makeLeader as in Kafka 4.4, two replicas: violated, since a record of metadata that a leader knows already "
         "makes it forget whom it has asked to add: scenario kraft-record-of-the-same-version-forgets-an-expansion",
     ),
     "with-fixes": (

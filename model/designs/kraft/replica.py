@@ -7,7 +7,7 @@ been so for too long.
 Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
 it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.
 
-Source: Replica.java, ReplicaState.java of Kafka 4.2; KIP-903.
+Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ what the follower does meanwhile can reach it.
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records; that the thread truncates
 after it has let go of its lock.
 
-Source: AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.fetchRecords of Kafka 4.2; KIP-101, KIP-279,
+Source: AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.fetchRecords of Kafka 4.3; KIP-101, KIP-279,
 KIP-320, KIP-595 (truncation on fetch).
 """
 

@@ -6,7 +6,7 @@ Left out: creation and deletion of topics, several partitions in a request, and 
 topic or partition that there is not, of a request ahead of the controller, of an ISR with who is no replica (its
 removal has raised the leader epoch).
 
-Source: ReplicationControlManager.java of Kafka 4.2; KIP-497, KIP-841, KIP-903.
+Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         at_most=2, meaning="times that a broker says in which directory its replica is, after a move or a failed disk"
     )
     assigned_directory = setting(
-        "clears-elr",
-        choices=("clears-elr", "keeps-elr"),
-        meaning="directory_assignments, elr: with the directory the ELR is cleared, for handleAssignReplicasToDirs of "
-        "4.2 does not say that there are eligible leader replicas; or it stays",
+        "keeps-elr",
+        choices=("keeps-elr", "clears-elr"),
+        meaning="directory_assignments, elr: with the directory the ELR stays; or it is cleared, for "
+        "handleAssignReplicasToDirs did not say before Kafka 4.3 that there are eligible leader replicas",
     )
 
     together: ClassVar[Together] = (
@@ -89,8 +89,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         for p, change in changes.items():
             state = s.state[p]
             moved = change.registration.get("epoch", state.epoch) != state.epoch
-            s.require(when(where & moved, state.epoch < self.max_leader_epoch, True))
-            s.require(when(where & change.changed, state.version < self.max_version, True))
+            s.require(s.room(when(where & moved, state.epoch < self.max_leader_epoch, True)))
+            s.require(s.room(when(where & change.changed, state.version < self.max_version, True)))
             if self.elr:
                 s.elr[p] = when(where, change.elr, s.elr[p])
             if self.keeps_last_leader:
@@ -176,7 +176,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds. Over a
         reassignment that is under way it may ask for the replicas that there are: in another order, which is a change.
         """
-        if not self.reassignments or not target:
+        if not self.reassignments or len(target) < self.fewest_replicas:
             return
         state = s.state[p]
         s.require(s.reassignments < self.reassignments, state.replicas - state.removing != target)
@@ -274,7 +274,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             s.without_directory = s.without_directory - {b}
         s.require(anew | moves, self.runs(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
         elr = self.elr_of(s, p)
-        kept = elr if self.assigned_directory == "keeps-elr" else elr - elr
+        kept = elr - elr if self.assigned_directory == "clears-elr" else elr
         last = s.last_leader[p] if self.keeps_last_leader else none
         self.commit_change(s, {p: Change({"version": s.state[p].version + 1}, kept, last, True)})
 

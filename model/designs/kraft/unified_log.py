@@ -5,7 +5,7 @@ Offsets count from 0, a log end offset is an exclusive end. Records carry the le
 Left out: batches of several records, segments, retention, the high watermark (it is the partition's here). A move to
 another directory is one step.
 
-Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.2.
+Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.3.
 """
 
 from __future__ import annotations

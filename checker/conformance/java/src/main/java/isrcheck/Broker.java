@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
-import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +14,6 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import kafka.cluster.Partition;
 import kafka.log.LogManager;
-import kafka.server.DefaultAlterPartitionManager;
 import kafka.server.KafkaConfig;
 import kafka.server.QuotaFactory;
 import kafka.server.ReplicaManager;
@@ -32,7 +30,6 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.purgatory.TopicPartitionOperationKey;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
-import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -82,10 +79,9 @@ final class Broker {
         BrokerTopicStats stats = new BrokerTopicStats();
         metadataCache = new KRaftMetadataCache(id, () -> KRaftVersion.KRAFT_VERSION_1);
         quotas = Managers.quotas(config, metrics, cluster.time);
-        logManager = Managers.logManager(config, metadataCache, cluster.time, stats, failures);
+        logManager = Differences.logManager(config, metadataCache, cluster.time, stats, failures);
         replicaManager = Managers.replicaManager(this, cluster, config, metrics, logManager, quotas, metadataCache,
-            failures, new DefaultAlterPartitionManager(channel, cluster.time.scheduler, cluster.time, id,
-                () -> brokerEpoch), stats);
+            failures, Differences.alterPartitionManager(channel, cluster.time, id, brokerEpoch), stats);
     }
 
     private Properties settings() {
@@ -122,15 +118,15 @@ final class Broker {
 
     // --- metadata ----------------------------------------------------------------------------------------------------
 
-    private void load(boolean removesStrays) {
+    private void load(boolean removesStrays) throws Exception {
         if (!loaded) {
             loaded = true;
-            Managers.load(logManager, metadataCache, id, removesStrays ? image : null);
+            Differences.load(logManager, metadataCache, id, removesStrays ? image : null);
         }
     }
 
     /** BrokerMetadataPublisher: the cache first, then the partition, then the configuration of its topic. */
-    JsonNode publish(Cluster cluster, int batch) {
+    JsonNode publish(Cluster cluster, int batch) throws Exception {
         if (batch <= published) {
             return JsonNodeFactory.instance.objectNode().put("refused", "batch " + batch + " is published already");
         }
@@ -235,23 +231,12 @@ final class Broker {
             return found.put("refused", "there is no log in a directory that could fail");
         }
         replicaManager.handleLogDirFailure(holding.get().toString(), true);
-        forgetLock(holding.get());
+        Differences.forgetLock(logManager, holding.get());
         directories.fail(holding.get());
         // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
         replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(topicPartition));
         replicaManager.tryCompleteActions();
         return found;
-    }
-
-    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
-    private void forgetLock(Path directory) throws ReflectiveOperationException {
-        Field field = LogManager.class.getDeclaredField("dirLocks");
-        field.setAccessible(true);
-        @SuppressWarnings("unchecked")
-        var locks = (scala.collection.Seq<FileLock>) field.get(logManager);
-        List<FileLock> others = CollectionConverters.asJava(locks).stream()
-            .filter(x -> !x.file().toPath().startsWith(directory)).toList();
-        field.set(logManager, CollectionConverters.asScala(others).toSeq());
     }
 
     JsonNode moveLog() {

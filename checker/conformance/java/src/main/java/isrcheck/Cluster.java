@@ -19,7 +19,6 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
-import org.apache.kafka.server.util.MockTime;
 
 /**
  * The brokers, one partition of theirs, and the metadata log that they read: batches of records, in the order in which
@@ -28,7 +27,7 @@ import org.apache.kafka.server.util.MockTime;
 final class Cluster {
     static final String TOPIC = "topic";
 
-    final MockTime time = new MockTime(Broker.NOW_MS, 0);
+    final Clock time = new Clock(Broker.NOW_MS, 0);
     final List<List<ApiMessage>> batches = new ArrayList<>();
     TopicIdPartition partition = null;
     MetadataImage committed = MetadataImage.EMPTY;

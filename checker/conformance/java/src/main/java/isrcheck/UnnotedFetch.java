@@ -3,7 +3,6 @@ package isrcheck;
 import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.server.purgatory.DelayedOperation;
 import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
-import org.apache.kafka.server.util.timer.MockTimer;
 
 /**
  * A fetch for which a leader has read, in a thread of its own that waits where Partition.updateFollowerFetchState
@@ -70,7 +69,7 @@ final class UnnotedFetch {
     /** The purgatory that is asked. */
     static final class Purgatory<T extends DelayedOperation> extends DelayedOperationPurgatory<T> {
         Purgatory(String name, int broker) {
-            super(name, new MockTimer(), broker, 1000, false, false);
+            super(name, Clock.timer(), broker, 1000, false, false);
         }
 
         @Override

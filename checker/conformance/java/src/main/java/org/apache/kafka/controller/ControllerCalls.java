@@ -96,8 +96,8 @@ public final class ControllerCalls {
 
     public Decision<?> alterMinIsr(int minIsr) {
         ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, partition.topic());
-        var result = managers.configurations.incrementalAlterConfigs(Map.of(topic, Map.of(
-            TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(OpType.SET, String.valueOf(minIsr)))), false);
+        var result = Configurations.incrementalAlterConfigs(managers.configurations, Map.of(topic, Map.of(
+            TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(OpType.SET, String.valueOf(minIsr)))));
         return Decision.of(result, result.response().get(topic).error());
     }
 

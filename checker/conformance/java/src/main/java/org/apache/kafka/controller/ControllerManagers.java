@@ -1,5 +1,6 @@
 package org.apache.kafka.controller;
 
+import isrcheck.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,7 +22,6 @@ import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
-import org.apache.kafka.server.util.MockTime;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
@@ -32,7 +32,7 @@ public final class ControllerManagers {
     static final long SESSION_NS = TimeUnit.SECONDS.toNanos(9);
     static final String CLUSTER = "isrcheck";
 
-    final MockTime clock = new MockTime(0, 1_000_000_000L);
+    final Clock clock = new Clock(0, 1_000_000_000L);
     final FeatureControlManager features;
     final ClusterControlManager brokers;
     final ConfigurationControlManager configurations;

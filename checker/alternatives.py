@@ -1,0 +1,68 @@
+"""Which other value of a single setting would have prevented a violation: each walked along the trace, or searched.
+
+A value with which the trace passes, to a violation at its end, is no fix, and no search is needed to know. For the
+others the same question is asked, within the same bounds and limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.explaining import control
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.results import Result
+from isrcheck.checker.told import Alternative, Alternatives
+from isrcheck.checker.traces.fixes import fix
+from isrcheck.checker.traces.walked import Walked
+from isrcheck.model.language import ModelError
+from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import Setting
+from isrcheck.model.language.system import shown
+
+
+def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
+    """What becomes of a violation of a result with each other value of one setting that has choices or is yes or no.
+
+    Values that the model refuses beside the other settings are left out.
+    """
+    finding, model = result.findings[invariant], loaded.cls(**result.settings)
+    assert finding.trace is not None
+    walked = Walked(model, finding.trace, loaded.invariants[invariant])
+    passing, tried = 0, list[Alternative]()
+    for name, value in _others(loaded, result.settings):
+        settings = {**result.settings, name: value}
+        try:
+            met = fix(walked, invariant, control("", loaded, settings, model, loaded.name))
+        except ModelError:
+            continue
+        if met.how == "allows" and met.verdict == "violated":
+            passing += 1
+        else:
+            tried.append(_searched(name, value, check(loaded, settings, **_question(invariant, limits)), result))
+    return Alternatives(finding.trace.length, passing, tuple(tried))
+
+
+def _others(loaded: LoadedModel, settings: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, setting in loaded.cls.declared_settings().items():
+        yield from ((name, value) for value in _values(setting) if value != settings[name])
+
+
+def _values(setting: Setting) -> tuple[Any, ...]:
+    if setting.choices:
+        return tuple(setting.choices)
+    return (False, True) if isinstance(setting.default, bool) else ()
+
+
+def _question(invariant: str, limits: Limits) -> dict[str, Any]:
+    return {"profile": BARE, "invariants": (invariant,), "limits": limits}
+
+
+def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
+    """What a search found; the goals that are reached no more say that what went wrong can hardly be asked for."""
+    (finding,) = found.findings.values()
+    lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
+    length = None if finding.trace is None else finding.trace.length
+    return Alternative(name, shown(value), finding.verdict, length, lost if finding.verdict == "holds" else ())

@@ -1,0 +1,119 @@
+"""Texts of files to begin with: a variant of a model that ships, and a model of one's own."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.tracing import sentence_of
+
+WIDTH: Final = 118
+COMMENTED: Final[Any] = {"initial_indent": "    #   ", "subsequent_indent": "    #     "}
+OTHERS: Final = (
+    "    # Other actions, each to be replaced by a method of its name (isrcheck init variant-of --action NAME):"
+)
+MODEL: Final = '''"""A lamp for each broker: to be replaced by a protocol of yours. The language: docs/language.md."""
+
+from isrcheck import Model, action, broker, every, flag, goal, invariant, number, per, setting
+
+
+class Lamps(Model):
+    """Brokers light lamps, one after the other."""
+
+    brokers_ = setting(3, at_least=1, at_most=5, counts=broker, meaning="brokers")
+
+    def variables(self):
+        return {"lit": per(broker, flag), "count": number(0, self.brokers_)}
+
+    @action(b=broker, actor="b")
+    def light(self, s, b):
+        """A broker lights its lamp."""
+        s.require(~s.lit[b])
+        s.lit[b] = True
+        s.count += 1
+
+    @action(b=broker, actor="b", perturbation=True)
+    def fail(self, s, b):
+        """A lamp fails."""
+        s.require(s.lit[b])
+        s.lit[b] = False
+        s.count -= 1
+
+    @goal
+    def all_are_lit(self, s):
+        """All lamps are lit."""
+        return s.count == self.brokers_
+
+    @invariant
+    def a_lamp_is_counted(self, s):
+        """As soon as a lamp is lit something is counted."""
+        return every(~s.lit[b] | (s.count > 0) for b in self.brokers)
+'''
+
+
+def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
+    """The text of a subclass, with the source of the named actions as they are; `UnknownName` for one that is none."""
+    known, cls = loaded.cls.actions(), loaded.cls
+    for name in actions:
+        if name not in known:
+            raise UnknownName(f"model {loaded.name} has no action {name!r}; {nearest(name, known)}")
+    methods = [known[name] for name in dict.fromkeys(actions)]
+    name = "".join(part.capitalize() for part in stem.split("_"))
+    others = [f"{name}: {sentence_of(method)}" for name, method in known.items() if method not in methods]
+    listed = [line for text in others for line in textwrap.wrap(text, WIDTH, **COMMENTED)]
+    lines = [
+        f'"""A variant of {loaded.name}: say here what is otherwise, and why."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        *_imports(cls, methods),
+        "",
+        "",
+        f"class {name}({cls.__name__}):",
+        f'    """{loaded.name}, but for what stands here."""',
+        "",
+        *(line for method in methods for line in [*_source(method), ""]),
+        *([OTHERS, *listed] if listed else []),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _source(method: Callable[..., Any]) -> list[str]:
+    return textwrap.indent(textwrap.dedent(inspect.getsource(method)).rstrip(), "    ").split("\n")
+
+
+def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
+    """What the model's own class and the copied methods need, from where their files have it."""
+    wanted = {cls.__module__: {cls.__name__}}
+    for method in methods:
+        used = {
+            x.id for x in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method)))) if isinstance(x, ast.Name)
+        }
+        home = sys.modules[method.__module__]
+        origins = _origins(home.__name__, inspect.getsource(home))
+        for name in used & vars(home).keys():
+            wanted.setdefault(origins.get(name, home.__name__), set()).add(name)
+    lines = [_import(module, sorted(wanted[module])) for module in sorted(wanted)]
+    library, own = ([x for x in lines if x.startswith("from isrcheck") == ours] for ours in (False, True))
+    return [*library, *([""] if library else []), *own]
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return line
+    inner = textwrap.fill(", ".join(names), WIDTH, initial_indent="    ", subsequent_indent="    ")
+    return f"from {module} import (\n{inner},\n)"
+
+
+def _origins(home: str, text: str) -> dict[str, str]:
+    """From which module a file has the names that it imports."""
+    imports = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.ImportFrom) and x.module]
+    return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}

@@ -1,0 +1,61 @@
+"""What a shell offers after Tab: models, their settings with values, scenarios, invariants.
+
+Nothing of a user's file is run for it: of one that is named, no settings and invariants are offered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
+
+
+def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of models, and files."""
+    from isrcheck.checker.library import model_names
+
+    names = [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
+def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of scenarios, a project's own and the shipped ones."""
+    from isrcheck.checker.scenarios.collection import folders, shipped
+
+    names = {folder.name for root in ((), (str(shipped()),)) for folder, _ in folders(root)}
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`NAME=` of each setting of the model; after the sign what it can be, where that is named."""
+    loaded = _model(ctx)
+    if loaded is None:
+        return []
+    declared, (name, equals, value) = loaded.cls.declared_settings(), incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{n}=", help=s.meaning) for n, s in declared.items() if n.startswith(name)]
+    setting = declared.get(name)
+    if setting is None:
+        return []
+    values = setting.choices or (("true", "false") if isinstance(setting.default, bool) else ())
+    return [CompletionItem(f"{name}={each}") for each in values if each.startswith(value)]
+
+
+def invariants(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The invariants that fit the model."""
+    loaded = _model(ctx)
+    return [CompletionItem(name) for name in (loaded.invariants if loaded else ()) if name.startswith(incomplete)]
+
+
+def _model(ctx: click.Context) -> LoadedModel | None:
+    """The shipped model that the line names so far."""
+    from isrcheck.checker.library import load_model_class, model_names
+
+    # Where the line ends in an option without its value, click has not come to its arguments yet.
+    words = [ctx.params.get("model"), *ctx.args]
+    known = [word for word in words if word in model_names()]
+    return load_model_class(known[0]) if known else None

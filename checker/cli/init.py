@@ -1,0 +1,55 @@
+"""`isrcheck init`: a file to begin with, a variant of a shipped model or a model of one's own, that runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.results import Exit
+
+
+@click.group("init", short_help="Begins a file of your own: a variant of a model, or a new one.")
+def command() -> None:
+    """Begins a file of your own that runs as it is. A scenario is begun by `isrcheck scenarios new`."""
+
+
+@command.command("variant-of")
+@click.argument("model")
+@click.argument("file")
+@click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to be changed; repeatable.")
+def variant_of(model: str, file: str, actions: tuple[str, ...]) -> None:
+    """Writes FILE: a subclass of the shipped MODEL, with the text of each action that is named."""
+    from isrcheck.checker.beginnings import variant
+    from isrcheck.checker.library import load_model_class
+
+    path = _new(file)
+    _write(path, variant(load_model_class(model), path.stem, actions))
+
+
+@command.command("model")
+@click.argument("file")
+def model(file: str) -> None:
+    """Writes FILE: a small model with a setting, variables, actions, a goal and an invariant."""
+    from isrcheck.checker.beginnings import MODEL
+
+    _write(_new(file), MODEL)
+
+
+def _new(file: str) -> Path:
+    path = Path(file)
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise click.UsageError(f"{file!r} is no name of a Python file; write my_variant.py")
+    if path.exists():
+        raise Failure(f"{file} is there already; name another file", Exit.OUTPUT)
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    from isrcheck.checker.cli.output import write_text
+
+    if not path.parent.exists() and path.parent.parent.is_dir():
+        path.parent.mkdir()
+    write_text(str(path), text)
+    click.echo(f"{path} is written; try: isrcheck check {path}")

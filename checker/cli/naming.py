@@ -1,0 +1,58 @@
+"""How a command names its model: by MODEL with settings and a profile, or by a scenario, which says it all itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from isrcheck.checker.cli import completing
+from isrcheck.checker.cli.options import profile_option, settings_option
+from isrcheck.model.language.profiles import BARE
+
+
+def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command MODEL, `-s` and `--profile`, or in place of MODEL and profile `--scenario`.
+
+    The command is called with `model`, `settings` and `profile`; a scenario gives `invariants`, too, where it takes
+    them and none are named.
+    """
+
+    @wraps(function)
+    def called(model: str | None, scenario: str | None, **options: Any) -> Any:
+        if scenario is not None:
+            model = _asked(model, scenario, options)
+        if model is None:
+            raise click.UsageError("Missing argument 'MODEL', or --scenario.")
+        return function(model=model, **options)
+
+    named = click.option(
+        "--scenario",
+        metavar="NAME",
+        shell_complete=completing.scenarios,
+        help="In place of MODEL: the model and settings of a scenario.",
+    )
+    return click.argument("model", required=False, shell_complete=completing.models)(
+        named(settings_option(profile_option(called)))
+    )
+
+
+def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
+    """The model of a scenario; its settings, under those of the command line, and its invariants go to the options."""
+    given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
+    if given:
+        raise click.UsageError(f"--scenario says itself what it is about; take {' and '.join(given)} away")
+    from isrcheck.checker.scenarios.collection import one
+
+    scenario = one(name)
+    options["settings"] = {n: _text(value) for n, value in scenario.settings.items()} | options["settings"]
+    options["profile"] = BARE
+    if not options.get("invariants", True):
+        options["invariants"] = scenario.invariants or ()
+    return scenario.specification()
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,235 @@
+package isrcheck;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.lang.reflect.Method;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import kafka.server.AbstractFetcherThread;
+import kafka.server.AbstractFetcherThread.ReplicaFetch;
+import kafka.server.AbstractFetcherThread.ResultWithPartitions;
+import kafka.server.FailedPartitions;
+import kafka.server.KafkaConfig;
+import kafka.server.LeaderEndPoint;
+import kafka.server.PartitionFetchState;
+import kafka.server.ReplicaFetcherThread;
+import kafka.server.ReplicaManager;
+import kafka.server.ReplicaQuota;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.FetchResponseData;
+import org.apache.kafka.common.message.OffsetForLeaderEpochRequestData.OffsetForLeaderPartition;
+import org.apache.kafka.common.message.OffsetForLeaderEpochResponseData.EpochEndOffset;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.Records;
+import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.server.common.OffsetAndEpoch;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.network.BrokerEndPoint;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A follower's fetcher thread, which does nothing of its own accord. It asks when told to, and takes the answer when
+ * told to: between these the answer is on its way.
+ */
+final class Fetcher extends ReplicaFetcherThread {
+    private final Connection connection;
+    private boolean late = false;
+
+    Fetcher(
+        String name,
+        Connection connection,
+        KafkaConfig config,
+        FailedPartitions failed,
+        ReplicaManager replicaManager,
+        ReplicaQuota quota
+    ) {
+        super(name, connection, config, failed, replicaManager, quota, name, MetadataVersion::latestProduction);
+        this.connection = connection;
+    }
+
+    @Override
+    public void start() { } // One thread does it all.
+
+    /** doWork: truncates where it must, builds a request, and sends it. */
+    JsonNode send() {
+        connection.asked = null;
+        connection.answer = null;
+        connection.arrives = false;
+        late = false;
+        doWork();
+        ObjectNode found = JsonNodeFactory.instance.objectNode();
+        return connection.asked == null ? found.put("refused", "the fetcher has nothing to ask for") : found;
+    }
+
+    /** What it would ask for now, besides what it has asked for; null for nothing. */
+    FetchRequest.PartitionData question() {
+        Map<TopicPartition, FetchRequest.PartitionData> before = connection.asked;
+        connection.asked = null;
+        connection.onlyAsks = true;
+        doWork();
+        Map<TopicPartition, FetchRequest.PartitionData> found = connection.asked;
+        connection.onlyAsks = false;
+        connection.asked = before;
+        return found == null ? null : found.get(connection.cluster.partition());
+    }
+
+    /** processFetchRequest, as the answer arrives. */
+    JsonNode receive() {
+        if (connection.answer == null || late) {
+            return JsonNodeFactory.instance.objectNode().put("refused", "no answer is under way");
+        }
+        process();
+        return drop();
+    }
+
+    private void process() {
+        connection.arrives = true;
+        try { // It is private in 4.0.0.
+            Method process = AbstractFetcherThread.class.getDeclaredMethod(
+                "processFetchRequest", Map.class, FetchRequest.Builder.class);
+            process.setAccessible(true);
+            process.invoke(this, connection.asked, null);
+        } catch (ReflectiveOperationException fault) {
+            throw new IllegalStateException(fault);
+        }
+    }
+
+    /** The answer on its way is to an earlier question: whenever it arrives before the next one, it changes nothing. */
+    JsonNode late() {
+        late = true;
+        return arriveLate();
+    }
+
+    JsonNode arriveLate() {
+        if (late && connection.answer != null) {
+            process();
+        }
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    JsonNode drop() {
+        connection.asked = null;
+        connection.answer = null;
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    boolean follows() {
+        return fetchState(connection.cluster.partition()).isDefined();
+    }
+
+    /** The answer on its way, if any. */
+    JsonNode state() {
+        if (connection.answer == null || late) {
+            return JsonNodeFactory.instance.nullNode();
+        }
+        FetchRequest.PartitionData asked = connection.asked.get(connection.cluster.partition());
+        FetchResponseData.PartitionData said = connection.answer;
+        ObjectNode found = JsonNodeFactory.instance.objectNode().put("epoch", asked.currentLeaderEpoch.orElse(-1))
+            .put("offset", asked.fetchOffset).put("error", Errors.forCode(said.errorCode()).name())
+            .put("high_watermark", said.highWatermark()).put("end_epoch", said.divergingEpoch().epoch())
+            .put("end", said.divergingEpoch().endOffset());
+        ArrayNode records = found.putArray("records");
+        Logs.records((Records) said.records()).forEach(records::add);
+        return found;
+    }
+
+    /** What RemoteLeaderEndPoint is, without a network: the leader is asked directly. */
+    static final class Connection implements LeaderEndPoint {
+        private final Cluster cluster;
+        private final int follower;
+        private final BrokerEndPoint endPoint;
+        private Map<TopicPartition, FetchRequest.PartitionData> asked = null;
+        private FetchResponseData.PartitionData answer = null;
+        private boolean arrives = false;
+        private boolean onlyAsks = false;
+
+        Connection(Cluster cluster, int follower, BrokerEndPoint endPoint) {
+            this.cluster = cluster;
+            this.follower = follower;
+            this.endPoint = endPoint;
+        }
+
+        private Broker leader() {
+            return cluster.brokers.get(endPoint.id());
+        }
+
+        @Override
+        public boolean isTruncationOnFetchSupported() {
+            return true;
+        }
+
+        @Override
+        public void initiateClose() { }
+
+        @Override
+        public void close() { }
+
+        @Override
+        public BrokerEndPoint brokerEndPoint() {
+            return endPoint;
+        }
+
+        @Override
+        public scala.collection.Map<TopicPartition, FetchResponseData.PartitionData> fetch(
+            FetchRequest.Builder request
+        ) {
+            if (onlyAsks) {
+                return CollectionConverters.asScala(Map.of());
+            }
+            if (arrives) {
+                return CollectionConverters.asScala(Map.of(cluster.partition(), answer));
+            }
+            long epoch = cluster.brokers.get(follower).brokerEpoch;
+            answer = leader().handleFetch(follower, epoch, asked.get(cluster.partition()));
+            return CollectionConverters.asScala(Map.of());
+        }
+
+        @Override
+        public ResultWithPartitions<Option<ReplicaFetch>> buildFetch(
+            scala.collection.Map<TopicPartition, PartitionFetchState> partitions
+        ) {
+            Map<TopicPartition, FetchRequest.PartitionData> found = new LinkedHashMap<>();
+            CollectionConverters.asJava(partitions).forEach((partition, state) -> {
+                if (state.isReadyForFetch()) {
+                    Optional<Integer> last = Optional.ofNullable((Integer) state.lastFetchedEpoch().getOrElse(() -> null));
+                    found.put(partition, new FetchRequest.PartitionData(
+                        cluster.partition.topicId(), state.fetchOffset(), 0, Broker.ONE_BATCH,
+                        Optional.of(state.currentLeaderEpoch()), last));
+                }
+            });
+            scala.collection.Set<TopicPartition> nobody = CollectionConverters.asScala(java.util.Set.of());
+            if (found.isEmpty()) {
+                return new ResultWithPartitions<>(Option.empty(), nobody);
+            }
+            asked = found;
+            return new ResultWithPartitions<>(Option.apply(new ReplicaFetch(found, null)), nobody);
+        }
+
+        @Override
+        public OffsetAndEpoch fetchEarliestOffset(TopicPartition partition, int epoch) {
+            return new OffsetAndEpoch(Log.of(leader().partition()).logStartOffset(), epoch);
+        }
+
+        @Override
+        public OffsetAndEpoch fetchLatestOffset(TopicPartition partition, int epoch) {
+            return new OffsetAndEpoch(
+                leader().partition().fetchOffsetSnapshot(Optional.of(epoch), false).logEndOffset.messageOffset, epoch);
+        }
+
+        @Override
+        public OffsetAndEpoch fetchEarliestLocalOffset(TopicPartition partition, int epoch) {
+            return fetchEarliestOffset(partition, epoch);
+        }
+
+        @Override
+        public scala.collection.Map<TopicPartition, EpochEndOffset> fetchEpochEndOffsets(
+            scala.collection.Map<TopicPartition, OffsetForLeaderPartition> partitions
+        ) {
+            throw new IllegalStateException("a fetcher that truncates as it fetches does not ask for this");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+"""That one search at a time writes to a dataset.
+
+On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. Where nothing can
+be locked (an object store, HDFS) whoever came last has its name in `.claim.json`, and whoever finds another name there
+before it commits a level goes no further.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import uuid
+import weakref
+from contextlib import suppress
+from typing import Any, Final
+
+from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.datasets.storage import Storage
+
+LOCK: Final = ".lock"
+CLAIM: Final = ".claim.json"
+
+
+class Claim:
+    """The right to write to a dataset, until `end`; `DatasetRefused` where another search has it."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage, self._name = storage, uuid.uuid4().hex
+        self.end: Any = _locked(storage) if storage.local else lambda: None
+
+    def take(self) -> None:
+        """Says to others that the dataset is taken."""
+        mine = {"search": self._name, "host": socket.gethostname(), "process": os.getpid()}
+        self._storage.write_json(CLAIM, mine)
+
+    def require(self) -> None:
+        """`DatasetRefused` where another search has taken the dataset since."""
+        found = _claimed(self._storage)
+        if found.get("search") != self._name:
+            raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
+
+
+def _locked(storage: Storage) -> Any:
+    """What gives the lock back; it is given back as well when nobody has it any more."""
+    storage.make("")
+    file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise DatasetRefused(
+            f"another search{_who(_claimed(storage))} writes to {storage.root}; wait for its end, then --resume it"
+        ) from None
+    except OSError:
+        # A file system without locks: the claim is what there is.
+        os.close(file)
+        return lambda: None
+    return weakref.finalize(storage, os.close, file)
+
+
+def _claimed(storage: Storage) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        found = json.loads(storage.read(CLAIM))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _who(claim: dict[str, Any]) -> str:
+    return f" ({claim.get('host')}, process {claim.get('process')})" if claim else ""

@@ -1,0 +1,98 @@
+"""A manifest: what makes a level count. It says what the level has, by name and SHA-256, and is sealed itself.
+
+A manifest has the SHA-256 of the one before it and, as its last field, that of all its other fields, so that what has
+changed in any of them is seen, the last one too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
+"""What a manifest says of a file of states; `hashes` are the first and the last one, `owner` is who wrote it."""
+STEPS: Final = {"path", "rows", "bytes", "sha256"}
+"""What a manifest says of a file of transitions."""
+STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
+TRANSITIONS: Final = re.compile(r"transitions/level=\d{5}/[0-9a-z-]+\.parquet")
+NAME: Final = re.compile(r"level-(\d{5})\.json")
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a manifest says of a whole level, and of the expansion of the level before.
+
+    `generated` counts instances by action, None for level 1; `degrees` is the (least, greatest) number of enabled
+    instances; `rejected` and `outside` (verdict bits) are of successors outside the constraints; `counts[bit]` says in
+    how many states of the level a verdict bit is set. `files` are its states, `transitions` the steps that lead from
+    the level before, `runs` the files that together hold all states up to it.
+    """
+
+    number: int
+    distinct: int
+    generated: list[int] | None
+    degrees: list[int] | None
+    rejected: int
+    outside: int
+    counts: list[int]
+    files: list[dict[str, Any]]
+    transitions: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    by: str
+    cost: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> int:
+        """The verdict bits of its states and of the successors outside the constraints."""
+        return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
+
+
+def folder_of(number: int) -> str:
+    return f"level={number:05d}"
+
+
+def manifest_name(number: int) -> str:
+    return f"manifests/level-{number:05d}.json"
+
+
+def written(level: Level, previous: str) -> dict[str, Any]:
+    """A level as the data of a manifest."""
+    data = {"previous": previous, **asdict(level)}
+    return {**data, "seal": _seal(data)}
+
+
+def read(content: bytes, number: int, previous: str) -> Level:
+    """The level of a manifest; `ValueError` where it is not what was written, or does not follow the one before."""
+    try:
+        data = json.loads(content)
+        seal = data.pop("seal")
+        if seal != _seal(data):
+            raise ValueError("it is not what its seal says")
+        chained, known = data.pop("previous"), {f.name for f in fields(Level)}
+        if set(data) != known:
+            raise ValueError(f"fields {sorted(set(data) ^ known)}")
+        level = Level(**data)
+        whole = level.number == number and chained == previous
+        if not whole or sum(entry["rows"] for entry in level.files) != level.distinct:
+            raise ValueError("it does not continue the level before")
+        _require_entries(level)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{type(error).__name__} {error}") from None
+    return level
+
+
+def _seal(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
+
+
+def _require_entries(level: Level) -> None:
+    """`ValueError` where a file is not described as it should be, or does not lie where it should."""
+    for entry in (*level.files, *level.runs):
+        if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
+            raise ValueError(f"{str(entry)[:200]} describes no file of states")
+    for entry in level.transitions:
+        if set(entry) != STEPS or not TRANSITIONS.fullmatch(entry["path"]):
+            raise ValueError(f"{str(entry)[:200]} describes no file of transitions")

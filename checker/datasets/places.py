@@ -1,0 +1,31 @@
+"""Where a dataset lies: a local folder, or a URI of a file system that pyarrow knows.
+
+Executors get this module by value: it imports nothing of this project.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from typing import Any
+
+import pyarrow.fs as pafs
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path has a scheme (`s3://bucket/x`, `hdfs:/x`); one letter is a drive."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
+
+
+def located(root: str, name: str = "") -> tuple[Any, str]:
+    """The file system of a root, and the path in it of what the root has under a name."""
+    if not is_uri(root):
+        return pafs.LocalFileSystem(), f"{root}/{name}" if name else root
+    # To begin with an object store takes requests: each process does so once. Functions that are sent by value have no
+    # module of their own in which to keep anything.
+    kept = sys.modules.setdefault("isrcheck_places", types.ModuleType("isrcheck_places")).__dict__
+    if root not in kept:
+        kept[root] = pafs.FileSystem.from_uri(root)
+    filesystem, place = kept[root]
+    return filesystem, f"{place}/{name}" if name else place

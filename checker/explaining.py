@@ -1,0 +1,40 @@
+"""Where fixed designs part from the traces of a result: controls, and the answer with that added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.results import Finding, Result
+from isrcheck.checker.traces.fixes import Control, fix
+from isrcheck.checker.traces.walked import Walked
+from isrcheck.model.language import Model
+from isrcheck.model.language.system import shown
+
+
+def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
+    """A control: a model at settings, and how it differs from the model of the trace."""
+    with blaming(fixed.origin):
+        model = fixed.cls(**settings)
+    here, there = broken.settings, model.settings
+    changes = [(n, shown(here[n]), shown(there[n])) for n in here if n in there and here[n] != there[n]]
+    if fixed.name != broken_name:
+        changes.insert(0, ("model", broken_name, fixed.name))
+    return Control(name, model, tuple(changes), fixed.invariants)
+
+
+def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
+    """A finding with where each control parts from its trace; as it is where there is no violation of an invariant."""
+    if finding.trace is None or finding.reasons is None or not controls:
+        return finding
+    walked = Walked(model, finding.trace, predicate)
+    return replace(finding, fixes=tuple(fix(walked, name, each) for each in controls))
+
+
+def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
+    """Adds to each violation of a result where the controls part from its trace."""
+    model = loaded.cls(**result.settings)
+    for name, finding in result.findings.items():
+        result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)

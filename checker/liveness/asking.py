@@ -1,0 +1,86 @@
+"""What becomes of each question about an exploration that is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.liveness.fair import Decision, decided, fairness_used
+from isrcheck.checker.liveness.lasso import Lasso, Lassos
+from isrcheck.checker.liveness.region import Allowance, Builder, Flags, Promises
+from isrcheck.checker.liveness.stability import broken
+from isrcheck.model.language.fairness import Obligation
+from isrcheck.model.language.system import Question
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found for a question: with a lasso it is violated, or with a path where a step leaves what is stable.
+
+    `region` counts the states that a source leads to; `unfair_components` are components with a cycle in which nothing
+    is fair. `fairness_used` names actions whose promises suffice where it holds.
+    """
+
+    question: Question
+    vacuous: bool
+    region: int
+    lasso: Lasso | None
+    fair_ends: int = 0
+    fair_components: int = 0
+    fair_states: int = 0
+    unfair_components: int = 0
+    excused_ends: int = 0
+    excused_components: int = 0
+    fairness_used: tuple[str, ...] = ()
+
+
+def answers(levels: NativeLevels, obligations: Sequence[Obligation], allowance: Allowance) -> Iterator[Answer]:
+    """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may."""
+    system = levels.system
+    instances = [*system.transitions, *system.shut_out]
+    promises, actors = Promises.made(obligations, len(instances)), [t.actor for t in system.transitions]
+    for number, question in enumerate(system.questions):
+        allowance.begin()
+        if question.stable:
+            found, sources = broken(levels, number, actors, allowance)
+            yield Answer(question, not sources, sources, None if found is None else Lasso(found, ()))
+            continue
+        never = np.array([t.label.action in question.never for t in instances], dtype=np.bool_)
+        yield _answer(levels, promises, number, never if question.never else None, actors, allowance)
+
+
+def _answer(
+    levels: NativeLevels,
+    promises: Promises,
+    number: int,
+    never: Flags | None,
+    actors: Sequence[str],
+    allowance: Allowance,
+) -> Answer:
+    question = levels.system.questions[number]
+    region = Builder(levels, promises, allowance).region(number)
+    if not region.size:
+        return Answer(question, True, 0, None)
+    # What finding components takes: numbers, a stack, and of each component three summaries.
+    allowance.take(region.size * (40 + 3 * region.enabled.itemsize * region.enabled.shape[1]))
+    decision = Decision(region, promises, never)
+    found = decided(decision)
+    fair = len(found.ends) or found.components
+    return Answer(
+        question,
+        vacuous=False,
+        region=found.region,
+        lasso=Lassos(levels, region, promises, never, actors).of(found) if fair else None,
+        fair_ends=len(found.ends),
+        fair_components=len(found.components),
+        fair_states=sum(map(len, found.components)),
+        unfair_components=found.unfair,
+        excused_ends=found.excused_ends,
+        excused_components=found.excused_components,
+        fairness_used=()
+        if fair
+        else tuple(fairness_used(decision, bool(found.excused_ends + found.excused_components))),
+    )

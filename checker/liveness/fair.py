@@ -1,0 +1,151 @@
+"""Where behaviour can stay for ever and keep every promise: fair ends and fair components of a region.
+
+A behaviour that stays in a region either stutters in the end, in a state where no promised instance is enabled (an
+*end*), or it moves for ever, and what it visits again and again is strongly connected. Such a set is *fair* if each
+weak obligation is disabled somewhere in it or taken by one of its steps, and each strong one enabled nowhere in it or
+taken. A component in which a weak obligation is always enabled and never taken has no fair part. One that is bad for
+strong ones alone may have: without the states where those are enabled, it is decomposed again (Emerson and Lei).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.liveness import loops
+from isrcheck.checker.liveness.region import Flags, Promises, Region
+
+
+@dataclass(frozen=True)
+class Components:
+    """Of each state its component; of each component its states, what is always and ever enabled in it, what its steps
+    take, and whether it has the mark that is asked for."""
+
+    number: Integers
+    size: Integers
+    always: Words
+    ever: Words
+    taken: Words
+    marked: Flags
+
+    @property
+    def cyclic(self) -> Flags:
+        """Those with steps inside: a step leads to another state, so they have two states or more."""
+        return self.size > 1
+
+
+class Decision:
+    """What is fair in a region; `never` says of each instance whether a component must take one such, if not None."""
+
+    def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
+        self.region, self.promises = region, promises
+        self._moves, self._never = never is not None, np.zeros(len(promises.of), dtype=np.bool_)
+        if never is not None:
+            self._never = never
+        self.enabled = region.enabled | region.cut
+        self.all = self._components(np.ones(region.size, dtype=np.bool_), self.enabled)
+
+    @cached_property
+    def _free(self) -> Components:
+        """The components where nothing is wanted that the search has no room for."""
+        everything = np.ones(self.region.size, dtype=np.bool_)
+        return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def ends(self, enabled: Words, promised: Words) -> Flags:
+        """The marked states where nothing that is promised can happen; none where a step is asked for."""
+        if self._moves:
+            return np.zeros(self.region.size, dtype=np.bool_)
+        idle: Flags = np.bitwise_or.reduce(enabled & promised, axis=1) == 0
+        return np.logical_and(idle, self.region.marked)
+
+    # --- components -------------------------------------------------------------------------------------------------
+
+    def _components(self, alive: Flags, enabled: Words) -> Components:
+        region = self.region
+        number, count = loops.components(region.begin, region.target, alive)
+        size, always, ever, taken, states, steps = loops.summaries(
+            number, count, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
+            region.marked,
+        )  # fmt: skip
+        return Components(number, size, always, ever, taken, steps if self._moves else states)
+
+    def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:
+        """The states of each fair component, those of all rounds of decomposition."""
+        found = self.all if enabled is self.enabled else self._free
+        while True:
+            starving = (found.always & weak & ~found.taken).any(axis=1)
+            bad = found.ever & strong & ~found.taken
+            candidates = found.cyclic & found.marked & ~starving
+            fair = candidates & ~bad.any(axis=1)
+            yield from _members(found.number, fair)
+            split = candidates & ~fair
+            if not split.any():
+                return
+            known = found.number >= 0
+            alive = known & split[found.number] & ~(enabled & bad[found.number]).any(axis=1)
+            found = self._components(alive, enabled)
+
+
+def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
+    """The states of each of some components."""
+    states = np.flatnonzero((number >= 0) & chosen[number]) if chosen.any() else np.empty(0, dtype=np.int64)
+    order = states[np.argsort(number[states], kind="stable")]
+    cuts = np.flatnonzero(np.diff(number[order])) + 1
+    yield from (order[a:b] for a, b in pairwise([0, *cuts.tolist(), len(order)]) if a < b)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a region; `unfair` counts components with a cycle and nothing fair in them.
+
+    `excused` are ends and components that only the room of the search makes unfair.
+    """
+
+    region: int
+    ends: Integers
+    components: list[Integers]
+    unfair: int
+    excused_ends: int
+    excused_components: int
+
+
+def decided(decision: Decision) -> Found:
+    """The fair ends and components of a region, and what is excused by its bounds."""
+    region, promises = decision.region, decision.promises
+    weak, strong = promises.weak, promises.strong
+    every = weak | strong
+    ends = decision.ends(decision.enabled, every)
+    parts = list(decision.fair_parts(decision.enabled, weak, strong))
+    excused_ends = excused_components = 0
+    here = {int(decision.all.number[part[0]]) for part in parts}
+    if region.cut.any():
+        excused_ends = int((decision.ends(region.enabled, every) & ~ends).sum())
+        freely = decision.fair_parts(region.enabled, weak, strong)
+        excused_components = len({int(decision.all.number[part[0]]) for part in freely} - here)
+    unfair = int(decision.all.cyclic.sum()) - len(here)
+    return Found(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components)
+
+
+def fairness_used(decision: Decision, excused: bool) -> list[str]:
+    """Actions whose promises suffice for nothing to be fair; none of them can be left out.
+
+    They are what is left after leaving out one action after another, by name, as long as nothing becomes fair; nor is
+    excused by the room of the search, unless something is so already.
+    """
+    dropped: set[str] = set()
+    enabled = decision.enabled if excused else decision.region.enabled
+    for action in sorted({each.action for each in decision.promises.obligations}):
+        weak, strong = decision.promises.without(dropped | {action})
+        if decision.ends(enabled, weak | strong).any():
+            continue
+        if next(decision.fair_parts(enabled, weak, strong), None) is None:
+            dropped.add(action)
+    return sorted({each.action for each in decision.promises.obligations} - dropped)

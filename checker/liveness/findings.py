@@ -1,0 +1,130 @@
+"""Verdicts on properties: each lasso walked again, and its fairness judged anew, before anyone sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.exploration import Exploration, Limits, Path, Paths, Stop
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.liveness.asking import Answer, answers
+from isrcheck.checker.liveness.region import Allowance, NotAllowed
+from isrcheck.checker.results import Asked, Exit, PropertyFinding, Result
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.checker.traces.lassos import Lasso
+from isrcheck.checker.traces.narration import story
+from isrcheck.model.language.fairness import Fairness, obligations
+from isrcheck.model.language.properties import kind_of
+from isrcheck.model.language.tracing import sentence_of
+
+UNEXPLORED: Final = "only a whole exploration says what must happen"
+
+
+@dataclass
+class Promised:
+    """What is asked of properties, and what is promised."""
+
+    judge: Judge
+    fairness: Fairness
+    limits: Limits
+
+    def add_to(self, result: Result, paths: Paths, began: float) -> None:
+        """Adds the verdict on each property to a result, whose own verdict and exit code then follow.
+
+        `paths` lead through the levels of the local engine, which began at a moment of `time.perf_counter`.
+        """
+        levels = paths.levels if isinstance(paths, CanonicalPaths) else None
+        assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
+        found: list[Answer] = []
+        why, stopped = self._unexplored(self.judge.found), None
+        if why is None:
+            why, stopped = self._ask(levels, began, found)
+        it, result.fairness = self.judge.interpreter, self.fairness
+        by_name = {name: list(of) for name, of in groupby(found, key=lambda answer: answer.question.name)}
+        wanted = {name: sum(q.name == name for q in levels.system.questions) for name in it.properties}
+        for name in it.properties:
+            whole = len(by_name.get(name, [])) == wanted[name]
+            result.liveness[name] = self._finding(name, by_name.get(name, []), None if whole and found else why)
+        _settle(result, stopped)
+
+    @staticmethod
+    def _unexplored(found: Exploration) -> str | None:
+        if found.stopped is None:
+            return None
+        by = {"violation": "an invariant is violated; --continue explores on"}
+        return f"{UNEXPLORED}: {by.get(found.stopped, 'the search did not finish')}"
+
+    def _ask(self, levels: NativeLevels, began: float, found: list[Answer]) -> tuple[str | None, Stop | None]:
+        """Puts the answers into a list; why there are not all of them."""
+        system = levels.system
+        labels = [t.label for t in (*system.transitions, *system.shut_out)]
+        promised = obligations(self.judge.interpreter.model, labels, self.fairness)
+        limit, seconds = self.limits.memory, self.limits.seconds
+        held = self.judge.found.peak_store_bytes
+        allowance = Allowance(
+            None if limit is None else max(0, limit - held), None if seconds is None else began + seconds
+        )
+        try:
+            found += answers(levels, promised, allowance)
+        except NotAllowed as stop:
+            needs = f"it needs {stop.missing:,} more bytes than there are (--max-memory)"
+            return (needs if stop.reason == "memory" else "the time is over (--max-seconds)"), stop.reason
+        except MemoryError:
+            return "it needs more memory than this machine has", "memory"
+        except KeyboardInterrupt:
+            return "interrupted", "interrupt"
+        return None, None
+
+    def _finding(self, name: str, found: Sequence[Answer], why: str | None) -> PropertyFinding:
+        it = self.judge.interpreter
+        method = it.properties[name]
+        sentence, kind = sentence_of(method), str(kind_of(method))
+        asked = tuple(map(_asked, found))
+        broken = [answer for answer in found if answer.lasso is not None]
+        if not broken:
+            verdict = "holds" if why is None else "incomplete"
+            return PropertyFinding(verdict, sentence, kind, asked, why=why)  # type: ignore[arg-type]
+        shown = min(broken, key=_length)
+        assert shown.lasso is not None
+        prefix, cycle = shown.lasso.prefix, shown.lasso.cycle
+        loop = None if shown.question.stable else len(prefix.instances)
+        trace = replace(self.judge.replayed(Path(prefix.start, (*prefix.instances, *cycle))), loop=loop)
+        lasso = Lasso(it, trace)
+        refusal = lasso.refusal(name, shown.question.choice, self.fairness)
+        if refusal is not None:
+            raise AssertionError(f"the lasso for {name} is refused: {refusal}")
+        kept = () if loop is None else tuple((k.obligation, k.state) for k in lasso.kept(self.fairness))
+        told = story(it.model, trace)
+        choice, shortest = shown.question.choice, shown.lasso.shortest
+        return PropertyFinding("violated", sentence, kind, asked, choice, trace, shortest, kept, story=told)
+
+
+def _length(answer: Answer) -> tuple[int, int]:
+    """By the prefix first, then by the cycle; of equal ones the first choice is shown."""
+    assert answer.lasso is not None
+    return len(answer.lasso.prefix.instances), len(answer.lasso.cycle)
+
+
+def _asked(answer: Answer) -> Asked:
+    return Asked(
+        answer.question.choice, answer.vacuous, answer.region, answer.fair_ends, answer.fair_components,
+        answer.fair_states, answer.unfair_components, answer.excused_ends, answer.excused_components,
+        answer.fairness_used,
+    )  # fmt: skip
+
+
+def _settle(result: Result, stopped: Stop | None) -> None:
+    """Verdict and exit code with those of the properties."""
+    verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
+    if "violated" in verdicts:
+        result.verdict = "violated"
+        codes.add(Exit.NOT_LIVE)
+    elif "incomplete" in verdicts and result.verdict == "holds":
+        result.verdict = "incomplete"
+    if stopped is not None:
+        codes.add(Exit.INTERRUPTED if stopped == "interrupt" else Exit.LIMIT)
+        result.reason = result.reason or next(x.why for x in result.liveness.values() if x.why)
+    result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)

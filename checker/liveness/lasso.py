@@ -1,0 +1,222 @@
+"""The canonical lasso: the shortest way to where behaviour can stay and be fair, then a shortest way round.
+
+The prefix leads from an initial state over anything to a source, and from there inside the region to a fair end, or to
+a state of a fair component; it is as short as any such way, and ends come before components. Among prefixes it is
+chosen as the canonical trace is (see `canonical`); of two that differ only in which state counts as the source, the
+earlier does. The cycle leads from the last state of the prefix back to it and keeps every promise that this state alone
+does not keep; it is a shortest one for that state, then the least by its labels. With very many promises to keep it
+goes to the nearest of them first, and is not always shortest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.exploration import Edges, Path
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.liveness.fair import Found
+from isrcheck.checker.liveness.region import Flags, Promises, Region
+from isrcheck.checker.traces.canonical import walked
+
+EXACT: Final = 1 << 20
+"""Nodes of a search for a cycle, states times sets of kept promises; with more it goes to the nearest first."""
+Node = TypeVar("Node", bound=Hashable)
+Step = tuple[int, Node]
+"""The instance, and where it leads."""
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """A way of instances from an initial state, then round and round `cycle`; without one it stays where it is."""
+
+    prefix: Path
+    cycle: tuple[int, ...]
+    shortest: bool = True
+
+
+class Lassos:
+    """Finds the lasso of a region; `never` says of each instance whether its action must be taken on the cycle."""
+
+    def __init__(
+        self, levels: NativeLevels, region: Region, promises: Promises, never: Flags | None, actors: Sequence[str]
+    ) -> None:
+        self._levels, self._region, self._promises, self._never = levels, region, promises, never
+        self._actors = actors
+
+    def of(self, found: Found) -> Lasso:
+        """The canonical one; there is a fair end or a fair component."""
+        ends = np.zeros(self._region.size, dtype=np.bool_)
+        ends[found.ends] = True
+        goals = ends.copy()
+        for part in found.components:
+            goals[part] = True
+        distance, length = self._distances(goals)
+        last = np.flatnonzero((distance == length) & ends)
+        stays = bool(len(last))
+        if not stays:
+            last = np.flatnonzero((distance == length) & goals)
+        prefix, entry = self._prefix(distance, length, last)
+        if stays:
+            return Lasso(prefix, ())
+        part = next(part for part in found.components if entry in set(part.tolist()))
+        cycle, shortest = Cycle(self._region, self._promises, self._never, part, entry).found()
+        return Lasso(prefix, cycle, shortest)
+
+    # --- the prefix -------------------------------------------------------------------------------------------------
+
+    def _distances(self, goals: Flags) -> tuple[Integers, int]:
+        """Of each state that is as near as the nearest goal, the states of a shortest way there; and of that one."""
+        region = self._region
+        distance = np.zeros(region.size, dtype=np.int64)
+        frontier, k = np.empty(0, dtype=np.int64), 0
+        while True:
+            k += 1
+            steps, _ = region.steps(frontier)
+            begun = np.flatnonzero(region.source & (region.level == k))
+            fresh = np.unique(np.concatenate([region.target[steps], begun]))
+            frontier = fresh[distance[fresh] == 0]
+            distance[frontier] = k
+            if goals[frontier].any():
+                return distance, k
+
+    def _prefix(self, distance: Integers, length: int, last: Integers) -> tuple[Path, int]:
+        """The canonical way of so many states to one of the last; and which it is."""
+        region = self._region
+        if length == 1:
+            leaves = self._levels.leaves(region.rows[last])
+            least = min(range(len(last)), key=leaves.__getitem__)
+            return Path(leaves[least], ()), int(last[least])
+        chain: list[Edges] = []
+        inside, before = last, np.empty((0, region.rows.shape[1]), dtype=np.uint64)
+        for k in range(length - 1, 0, -1):
+            edges, inside, before = self._back(distance, k, inside, before)
+            chain.append(edges)
+        path, at = walked(self._levels, chain[::-1], self._actors)
+        return path, int(last[at])
+
+    def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
+        """The steps from what has `k` states to some places: states of the region after a source, and others before.
+
+        Also where they come from, as such places.
+        """
+        region = self._region
+        nodes = np.flatnonzero(distance == k)
+        steps, of = region.steps(nodes)
+        place = np.full(region.size, -1, dtype=np.int64)
+        place[inside] = np.arange(len(inside))
+        kept = place[region.target[steps]] >= 0
+        steps, of = steps[kept], of[kept]
+        came, source = np.unique(nodes[of], return_inverse=True)
+        label, target = region.label[steps].astype(np.int64), place[region.target[steps]]
+        begun = inside[region.source[inside] & (region.level[inside] == k + 1)]
+        outer = np.concatenate([region.rows[begun], before])
+        if not len(outer):
+            return Edges(region.rows[came], None, source.astype(np.int64), label, target), came, before
+        wanted, position = np.unique(outer, axis=0, return_inverse=True)
+        led = self._levels.edges_into(k, wanted)
+        parts = [(source.astype(np.int64), label, target)]
+        begun_at, before_at = np.split(position.reshape(-1), [len(begun)])
+        later = len(inside) + np.arange(len(before))
+        for where, of_outer in ((place[begun], begun_at), (later, before_at)):
+            to = np.full(len(wanted), -1, dtype=np.int64)
+            to[of_outer] = where
+            chosen = to[led.target] >= 0
+            parts.append((led.source[chosen] + len(came), led.transition[chosen], to[led.target[chosen]]))
+        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        sources: Words = led.sources
+        return Edges(np.concatenate([region.rows[came], sources]), None, *joined), came, sources
+
+
+# --- the cycle ------------------------------------------------------------------------------------------------------
+
+
+class Cycle:
+    """A closed walk inside a fair component, from an entry, that keeps every promise; its nodes are states and masks.
+
+    The bits of a mask are the promises that are open at the entry, then the mark.
+    """
+
+    def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
+        self._region, self._promises, self._never = region, promises, never
+        self._part, self._entry = set(part.tolist()), entry
+        enabled = region.enabled | region.cut
+        self._enabled = {v: enabled[v] for v in self._part}
+        ever = np.bitwise_or.reduce(enabled[part], axis=0)
+        open_ = (self._enabled[entry] & promises.weak) | (ever & promises.strong)
+        self._open = [i for i in range(len(promises.obligations)) if _has(open_, i)]
+        self._marks = never is not None or not region.marked[entry]
+        self._full = (1 << len(self._open) + self._marks) - 1
+
+    def found(self) -> tuple[tuple[int, ...], bool]:
+        """The instances of the walk, and whether no walk from the entry is shorter."""
+        start = (self._entry, 0)
+        if len(self._part) * (self._full + 1) <= EXACT:
+            steps = shortest(start, self._steps, lambda node: node == (self._entry, self._full))
+            return tuple(label for label, _ in steps), True
+        walk: list[int] = []
+        while start[1] != self._full or start[0] != self._entry:
+            kept = start[1]
+            done = kept == self._full
+            steps = shortest(
+                start,
+                self._steps,
+                lambda node: node[0] == self._entry if done else node[1] != kept,  # noqa: B023
+            )
+            walk += [label for label, _ in steps]
+            start = steps[-1][1]
+        return tuple(walk), False
+
+    def _steps(self, node: tuple[int, int]) -> Iterable[Step[tuple[int, int]]]:
+        state, kept = node
+        region = self._region
+        for i in range(region.begin[state], region.begin[state + 1]):
+            target, label = int(region.target[i]), int(region.label[i])
+            if target in self._part:
+                yield label, (target, kept | self._keeps(label, target))
+
+    def _keeps(self, label: int, target: int) -> int:
+        """The promises that a step keeps, or that the state keeps to which it leads."""
+        found = 0
+        for bit, obligation in enumerate(self._open):
+            idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
+            if idle or self._promises.of[label] == obligation:
+                found |= 1 << bit
+        marked = self._region.marked[target] if self._never is None else self._never[label]
+        return found | (bool(marked) and self._marks) << len(self._open)
+
+
+def _has(words: Words, bit: int) -> bool:
+    return bool(int(words[bit // 64]) >> bit % 64 & 1)
+
+
+def shortest(
+    start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
+) -> list[Step[Node]]:
+    """A shortest way of one step or more to a goal; of several, the one whose labels are least."""
+    layers: list[dict[Node, None]] = [{start: None}]
+    ways: dict[Node, list[Step[Node]]] = {}
+    known: set[Node] = set()
+    while not (len(layers) > 1 and any(map(goal, layers[-1]))):
+        fresh: dict[Node, None] = {}
+        for node in layers[-1]:
+            ways[node] = list(steps(node))
+            fresh |= {after: None for _, after in ways[node] if after not in known}
+        known |= fresh.keys()
+        if not fresh:
+            raise AssertionError("a fair component has no way round")
+        layers.append(fresh)
+    wanted = [{node for node in layers[-1] if goal(node)}]
+    for layer in reversed(layers[:-1]):
+        wanted.append({node for node in layer if any(after in wanted[-1] for _, after in ways[node])})
+    found: list[Step[Node]] = []
+    node = start
+    for after in reversed(wanted[:-1]):
+        label, node = min(step for step in ways[node] if step[1] in after)
+        found.append((label, node))
+    return found

@@ -1,0 +1,66 @@
+"""What must happen, as text: a verdict for each property, what it rests on, and the way to where it never happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isrcheck.checker.reports.counterexample import choice_text
+from isrcheck.checker.results import PropertyFinding, Result
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
+from isrcheck.model.language.fairness import Fairness
+
+
+def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
+    """Each property with its verdict; what is promised of actions stands above."""
+    if not result.liveness or result.fairness is None:
+        return []
+    rows = [row for name, finding in result.liveness.items() for row in _rows(name, finding)]
+    return [ink("head", f"Liveness ({promised_text(result.fairness)})"), *columns(rows)]
+
+
+def promised_text(fairness: Fairness) -> str:
+    """What is promised: `weak fairness; strong: commit; unfair: fetch`."""
+    named = [(name, sorted(getattr(fairness, name))) for name in ("strong", "weak", "unfair")]
+    said = [f"{name}: {', '.join(actions)}" for name, actions in named if actions]
+    return "; ".join([f"{fairness.default} fairness of healing actions unless their model says other", *said])
+
+
+def _rows(name: str, finding: PropertyFinding) -> Iterator[tuple[str, str]]:
+    yield name, property_text(finding)
+    if finding.why is not None:
+        return
+    several = sum(1 for each in finding.asked if each.choice)
+    asked = f"{plural(several, 'choice')} of parameters, " if several > 1 else ""
+    yield "", f"{asked}{plural(finding.total('region'), 'state')} in which it is open; {_components(finding)}"
+    if finding.verdict == "holds" and finding.fairness_used:
+        yield "", f"because these are fair: {', '.join(finding.fairness_used)}"
+
+
+def _components(finding: PropertyFinding) -> str:
+    fair, unfair = finding.total("fair_components"), finding.total("unfair_components")
+    ends = plural(finding.total("fair_ends"), "fair end")
+    return f"{ends}, {plural(fair, 'fair component')}, {number(unfair)} unfair"
+
+
+def property_text(finding: PropertyFinding) -> str:
+    """What became of a property, in a few words."""
+    if finding.verdict == "incomplete":
+        return f"incomplete: {finding.why}"
+    if finding.trace is not None:
+        return f"violated{choice_text(finding)}, {lasso_text(finding)}"
+    if finding.vacuous:
+        return "holds, vacuously: what it waits for is never waited for"
+    ends, components = finding.total("excused_ends"), finding.total("excused_components")
+    excused = " and ".join(plural(count, what) for count, what in ((ends, "end"), (components, "component")) if count)
+    return f"holds; excused for want of room: {excused} (raise the bounds)" if excused else "holds"
+
+
+def lasso_text(finding: PropertyFinding) -> str:
+    """How the violation goes on: `stuck after 6 states`."""
+    trace = finding.trace
+    assert trace is not None
+    if trace.loop is None:
+        return f"in {plural(trace.length, 'state')}"
+    if trace.stays:
+        return f"stuck after {plural(trace.length, 'state')}"
+    return f"after {plural(trace.loop + 1, 'state')} round and round in {plural(trace.length - trace.loop - 1, 'step')}"

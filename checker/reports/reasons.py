@@ -1,0 +1,138 @@
+"""Why a trace ends as it does, in lines: the facts that came together, the steps behind them, and where fixes act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from isrcheck.checker.reports.story import WIDTH, wrapped
+from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Reason, Reasons, Story
+from isrcheck.checker.wording.layout import columns, plural
+
+MOST: Final = 5
+"""So many of the facts, reasons and values that there are are told, and how many more there are."""
+NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
+INNER: Final = " " * 8
+
+
+def reasons_text(reasons: Reasons | None, story: Story | None) -> list[str]:
+    """The reasons of a violation; of many, those that came last."""
+    if reasons is None:
+        return []
+    sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
+    count = len(reasons.reasons)
+    lines = [_head(count, reasons.at_once)] if count else []
+    if count > MOST:
+        earlier = reasons.reasons[: count - MOST]
+        lines.append(f"     {plural(len(earlier), 'thing')} by step {span(each.end for each in earlier)}")
+    for reason in reasons.reasons[-MOST:]:
+        lines += _reason(reason, sentences.get(reason.end, ""))
+    if reasons.from_the_start:
+        lines += _after(f"{'-':>6}  ", f"{_facts(reasons.from_the_start)}: from the start")
+    return lines
+
+
+def _head(count: int, at_once: Sequence[int]) -> str:
+    if count == 1:
+        return f"  One thing led there{f', and then step {span(at_once)}' if at_once else ''}:"
+    what = NUMBERS[count] if count < len(NUMBERS) else f"{count} things"
+    return f"  {what} came together{f', and step {span(at_once)} made of them what is wrong' if at_once else ''}:"
+
+
+def _reason(reason: Reason, sentence: str) -> list[str]:
+    way = [step for step in reason.steps if step != reason.end]
+    by = f" By way of {span(way)}." if way else ""
+    head = _after(f"{reason.end:>6}  ", _facts(reason.facts))
+    return head + _after(INNER, f"{sentence}{by}".strip())
+
+
+def _facts(facts: Sequence[Fact]) -> str:
+    more = len(facts) - MOST
+    return "; ".join(fact.text for fact in facts[:MOST]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _after(head: str, text: str) -> list[str]:
+    lines = wrapped(text, WIDTH - len(head)) if text else []
+    return [(head if i == 0 else " " * len(head)) + line for i, line in enumerate(lines)]
+
+
+def span(steps: Iterable[int]) -> str:
+    """Steps in order, neighbours together.
+
+    >>> span([2, 4, 5, 6, 9, 10])
+    '2, 4 to 6, 9, 10'
+    """
+    runs: list[list[int]] = []
+    for step in sorted(steps):
+        if runs and step == runs[-1][-1] + 1:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def fix_text(fix: Fix) -> list[str]:
+    """Where a fixed design parts from the trace, how, and by what."""
+    changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
+    more = len(fix.changes) - MOST
+    about = f"{changes}{f' and {more} more' if more > 0 else ''}"
+    who = "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
+    if fix.how == "allows":
+        return _allowed(fix, who)
+    how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
+    lines = [f"  The fix acts at step {fix.step} ({who}): {how}"]
+    if fix.where is not None:
+        told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
+        lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
+    lines += columns(((d.path, f"{d.here} here, {d.fixed} with the fix") for d in fix.differs[:MOST]), "     ")
+    lines += _more(fix.differs) + _reads(fix.reads)
+    if fix.rests_on:
+        lines += [f"  step {fix.step} computed that from", *_reads(fix.rests_on)]
+    return lines
+
+
+def _allowed(fix: Fix, who: str) -> list[str]:
+    ends = {"holds": "and the invariant holds at the end", "violated": "to the violation", None: "to the end"}
+    lines = [f"  The fix ({who}) allows every step, {ends[fix.verdict]}"]
+    if fix.enabled and fix.verdict != "violated":
+        lines += [f"     there it can go on: {', '.join(fix.enabled[:MOST])}", *_more(fix.enabled)]
+    return lines
+
+
+def alternatives_text(found: Alternatives | None) -> list[str]:
+    """What becomes of a violation with another value of one setting."""
+    if found is None:
+        return []
+    total = found.passing + len(found.tried)
+    lines = [f"  Of {plural(total, 'other value')} of one setting {found.passing} let this trace pass."]
+    if found.tried:
+        lines[0] += " The rest, within the same bounds:"
+    groups: dict[str, dict[str, list[str]]] = {}
+    for each in found.tried:
+        groups.setdefault(_outcome(each, found.length), {}).setdefault(each.setting, []).append(_value(each))
+    for outcome in sorted(groups):
+        rows = "; ".join(f"{name} = {', '.join(values)}" for name, values in groups[outcome].items())
+        lines += _after(f"     {outcome[1:]:<38}  ", rows)
+    return lines
+
+
+def _outcome(each: Alternative, length: int) -> str:
+    """Groups in the order of their first letters, which is not shown."""
+    if each.verdict == "holds":
+        return "bno violation, but a goal is lost" if each.lost else "ano violation"
+    if each.verdict == "incomplete" or each.length is None:
+        return "eno violation before the search stopped"
+    return "canother way, longer" if each.length > length else "danother way"
+
+
+def _value(each: Alternative) -> str:
+    return each.value if each.length is None else f"{each.value} ({each.length} states)"
+
+
+def _reads(reads: Sequence[Read]) -> list[str]:
+    rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in reads[:MOST])
+    return columns(rows, "     ") + _more(reads)
+
+
+def _more(found: Sequence[object]) -> list[str]:
+    return [f"     and {len(found) - MOST} more"] if len(found) > MOST else []

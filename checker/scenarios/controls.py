@@ -1,0 +1,50 @@
+"""The controls of a scenario that is violated: the fixed designs that are walked along its trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.explaining import control
+from isrcheck.checker.library import LoadedModel, load_model_class, model_names
+from isrcheck.checker.profiles import settings_of
+from isrcheck.checker.scenarios.collection import one
+from isrcheck.checker.scenarios.expectation import beside
+from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
+from isrcheck.checker.traces.fixes import Control
+from isrcheck.model.language import Model, UnknownName
+
+
+def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
+    """The controls that are expected to hold, each at its settings but for those that are `changed` in both.
+
+    One that is not there, or does not have such settings, is left out: `regress` says what is wrong with pairs.
+    """
+    if scenario.expect != "violated" or not scenario.controls:
+        return []
+    broken, found = loaded.cls(**{**scenario.settings, **changed}), []
+    for name in scenario.controls:
+        try:
+            other = read(beside(scenario, name), scenario.root)
+            if other.expect == "holds":
+                fixed = load_model_class(other.specification())
+                found.append(control(name, fixed, {**other.settings, **changed}, broken, loaded.name))
+        except (DamagedScenario, UnknownName):
+            continue
+    return found
+
+
+def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
+    """What `--control` says: `NAME=VALUE` of settings, with a comma between them; a scenario; or a model.
+
+    A model has the settings of the model of the trace, as far as it knows them. Raises `UnknownName`, `ModelError`.
+    """
+    if "=" in text:
+        pairs = [pair.partition("=") for pair in text.split(",")]
+        changed = settings_of(loaded.cls, loaded.name, {name.strip(): value.strip() for name, _, value in pairs})
+        return control("", loaded, {**broken.settings, **changed}, broken, loaded.name)
+    if text in model_names() or text.partition(":")[0].endswith(".py"):
+        fixed = load_model_class(text)
+        known = {n: x for n, x in broken.settings.items() if n in fixed.cls.declared_settings()}
+        return control("", fixed, known, broken, loaded.name)
+    scenario = one(text)
+    return control(text, load_model_class(scenario.specification()), scenario.settings, broken, loaded.name)

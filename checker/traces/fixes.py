@@ -1,0 +1,191 @@
+"""Where a fix acts: a trace walked with the fixed design, on that design's own states, until it parts from the trace.
+
+A difference in what does not matter to the rest of the trace is kept, and the walk goes on. What is told is what the
+other design would have done on the way of this trace; no claim is made of any other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.results import Step
+from isrcheck.checker.told import Difference, Fix, Read
+from isrcheck.checker.traces.refusals import unmet_requirement
+from isrcheck.checker.traces.walked import States, Walked
+from isrcheck.checker.wording.conditions import Words
+from isrcheck.checker.wording.values import label_text, part_text, text_of
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+from isrcheck.model.language.tracing import instances_at
+
+
+@dataclass(frozen=True)
+class Control:
+    """A fixed design: its name, how it differs from the model of the trace, and what can be asked of it."""
+
+    name: str
+    model: Model
+    changes: tuple[tuple[str, str, str], ...]
+    invariants: dict[str, Any]
+
+
+def fix(walked: Walked, invariant: str, control: Control) -> Fix:
+    """Where a control parts from a trace that violates an invariant."""
+    return _Walk(walked, invariant, control).fix()
+
+
+@dataclass
+class _Walk:
+    walked: Walked
+    invariant: str
+    control: Control
+    interpreter: Interpreter = field(init=False)
+    shared: tuple[tuple[int, int], ...] = field(init=False)
+    """The scalars that both have, by their positions here and there."""
+    path: list[State] = field(init=False)
+    """The states of the control so far."""
+
+    def __post_init__(self) -> None:
+        model, walked = self.control.model, self.walked
+        chosen = {n: f for n, f in self.control.invariants.items() if n == self.invariant}
+        self.interpreter = Interpreter(model, chosen)
+        self.here, self.there = Words(walked.trace.variables), Words(tuple(model.domains.items()))
+        theirs = {path: j for j, path in enumerate(self.there.paths)}
+        self.shared = tuple((i, theirs[path]) for i, path in enumerate(self.here.paths) if path in theirs)
+        first = [self._leaves(state) for state in initial_states(model)]
+        nearest = min(range(len(first)), key=lambda n: len(self._different(1, first[n])))
+        self.path = [initial_states(model)[nearest]]
+        self.before = self._mattering(1, first[nearest])
+
+    def fix(self) -> Fix:
+        for k in range(2, self.walked.length + 1):
+            found = self._step(k)
+            if found is not None:
+                return replace(found, step=k)
+        return self._passed()
+
+    def _fix(self, how: Any, **said: Any) -> Fix:
+        return Fix(self.control.name, self.control.changes, how, **said)
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    def _step(self, k: int) -> Fix | None:
+        """Goes the step into state k, or says how the control parts from the trace there."""
+        step = self.walked.trace.steps[k - 1]
+        assert step.label is not None
+        named = [n for n, label in enumerate(self.interpreter.labels) if _alike(label, step.label)]
+        reached = list(self._enabled(named))
+        if not reached:
+            other = self._renamed(k, step)
+            if other is None:
+                return self._refused(named)
+            reached = [other]
+        after = min(reached, key=lambda state: len(self._mattering(k, self._leaves(state))))
+        if new := self._mattering(k, self._leaves(after)) - self.before:
+            return self._fix(
+                "differs", differs=tuple(self._differences(k, after, new)), rests_on=self._computed(k, new)
+            )
+        self.path.append(after)
+        return None
+
+    def _enabled(self, instances: Iterable[int]) -> Iterator[State]:
+        for number in instances:
+            try:
+                after = self.interpreter.step(self.path[-1], number)
+            except EvaluationError:
+                continue  # it has no meaning there, so the control does not go that way
+            if after is not None:
+                yield after
+
+    def _renamed(self, k: int, step: Step) -> State | None:
+        """What the same actor does under another name, if it changes all that matters alike."""
+        states, matter = self.walked.states, self.walked.relevant[k - 1]
+        if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
+            return None
+        same = [n for n, actor in enumerate(self.interpreter.actors) if actor == step.actor]
+        alike = (state for state in self._enabled(same) if not self._mattering(k, self._leaves(state)) - self.before)
+        return next(alike, None)
+
+    def _refused(self, named: list[int]) -> Fix:
+        model, state = self.control.model, self.path[-1]
+        for label in (self.interpreter.labels[n] for n in named):
+            arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
+            unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
+            if unmet is not None:
+                condition, reads = self._false_conjunct(label)
+                return self._fix("refused", where=unmet.where, source=unmet.condition, condition=condition, reads=reads)
+        return self._fix("absent")
+
+    def _false_conjunct(self, label: Label) -> tuple[str, tuple[Read, ...]]:
+        """What of a disabled instance's guard is false in the control's state, and what it reads."""
+        states = States([self._leaves(state) for state in self.path])
+        last = states.length
+        atoms = states.decide(instances_at(self.control.model, [label])[0].guard, last)
+        text = " and ".join(self.there.condition(atom, bool(states.value(atom, last))) for atom in atoms)
+        reads = dict.fromkeys(i for atom in atoms for i in states.reads(atom, last))
+        return text, _read(states, self.there, reads, last)
+
+    # --- at the end ---------------------------------------------------------------------------------------------------
+
+    def _passed(self) -> Fix:
+        last = self.path[-1]
+        judged = self.interpreter.judged(last, self.interpreter.invariants).get(self.invariant)
+        here = Interpreter(self.walked.model, {})
+        possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[-1].state)}
+        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(last)]
+        verdict = None if judged is None else "holds" if judged else "violated"
+        return self._fix("allows", verdict=verdict, enabled=tuple(n for n in there if n not in possible))
+
+    # --- differences --------------------------------------------------------------------------------------------------
+
+    def _leaves(self, state: State) -> tuple[int, ...]:
+        return self.interpreter.leaves(state)
+
+    def _same(self, k: int, i: int, j: int, leaves: tuple[int, ...]) -> bool:
+        return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
+
+    def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
+        """The scalars in which a state of the control is not as state k of the trace, here and there."""
+        return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
+
+    def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
+        matter = self.walked.relevant[k - 1]
+        return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
+
+    def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
+        """The parts that are not as in state k of the trace: a sequence as a whole, else scalars."""
+        here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
+        for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
+            state = self.walked.trace.steps[k - 1].state
+            yield Difference(part, part_text(here, state, part), part_text(there, after, part))
+
+    def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
+        """What step k of the trace computed the scalars from that are not so with the control."""
+        updates = self.walked.step(k).updates
+        reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
+        return _read(self.walked, self.here, reads, k - 1)
+
+
+def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[Read, ...]:
+    """Scalars in state m, each with its value and since when it has it."""
+    found = []
+    for i in leaves:
+        changed = states.last_change(i, m)
+        found.append(Read(*words.pair(i, states.states[m - 1][i]), 1 if changed is None else changed))
+    return tuple(found)
+
+
+def _alike(a: Label, b: Label) -> bool:
+    """Whether two labels have the same action, and the same values of the parameters that both have."""
+    mine, theirs = _texts(a), _texts(b)
+    return a.action == b.action and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+
+
+def _texts(label: Label) -> dict[str, str]:
+    return {name: text_of(d, value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}

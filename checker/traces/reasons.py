@@ -1,0 +1,134 @@
+"""Why a trace ends in a violation: which facts came together there, and which steps made each of them.
+
+The *facts* are the atoms that make the violated conjunct false. A step is a cause of one if it was the last to change
+something that the atom read when it became so; and the causes of a step are found alike, from what its guard requires
+and from what the values that matter are computed from. Nothing is searched, and no claim of necessity is made: reasons
+say what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from isrcheck.checker.told import Fact, Need, Reason, Reasons
+from isrcheck.checker.traces.walked import Walked
+from isrcheck.checker.wording.conditions import LONGEST, Words
+from isrcheck.model.language.expressions import Expression, Leaf
+
+
+@dataclass(frozen=True)
+class Made:
+    """A condition or a leaf with the value that it has in a state, and the leaf that a step changed for it."""
+
+    what: Expression
+    state: int
+    leaf: int
+
+
+def reasons(walked: Walked) -> Reasons | None:
+    """The reasons of a trace; None where it ends in no violation of an invariant."""
+    if walked.violation is None:
+        return None
+    graph = _Graph(walked, Words(walked.trace.variables))
+    facts = walked.decide(walked.violation, walked.length)
+    into = graph.causes(facts, walked.length)
+    at_once: list[int] = []
+    while len(into) == 1 and graph.into[end := next(iter(into))]:
+        at_once.insert(0, end)
+        into = graph.into[end]
+    seen, found, latest = set(at_once), list[Reason](), {made.what: max(_makers(into, made)) for made in _all(into)}
+    for end in sorted(into):
+        steps = graph.cone(end) - seen
+        seen |= steps
+        # A fact that several steps made is told with the last of them, unless another has nothing else to tell.
+        own = [made for made in into[end] if latest[made.what] == end] or into[end]
+        found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
+    start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
+    return Reasons(tuple(at_once), tuple(found), graph.told(start), graph.needs())
+
+
+Edges = dict[int, list[Made]]
+"""Steps, each with what it made."""
+
+
+def _all(into: Edges) -> list[Made]:
+    return [made for causes in into.values() for made in causes]
+
+
+def _makers(into: Edges, made: Made) -> list[int]:
+    return [step for step, causes in into.items() if any(other.what is made.what for other in causes)]
+
+
+@dataclass
+class _Graph:
+    """Which steps are causes of which: `into` has for each step those with an edge into it, each with what it made."""
+
+    walked: Walked
+    words: Words
+    into: dict[int, Edges] = field(default_factory=dict)
+    _changes: dict[int, set[int]] = field(default_factory=dict)
+
+    def causes(self, read: Iterable[Expression], m: int) -> Edges:
+        """The steps that made these what they are in state m; all that is behind them is added to the graph."""
+        found: Edges = {}
+        for e in read:
+            for step, leaf in self._makers(e, m):
+                found.setdefault(step, []).append(Made(e, m, leaf))
+                self._add(step, leaf)
+        return found
+
+    def _makers(self, e: Expression, m: int) -> Iterator[tuple[int, int]]:
+        """The steps, each with a leaf that it changed, that made an expression what it is in state m."""
+        is_value = isinstance(e.value, Leaf) and e.kind != "flag"
+        when = m if is_value else self.walked.since(e, m)
+        for leaf in () if when == 1 else self.walked.reads(e, when):
+            step = self.walked.last_change(leaf, when)
+            if step is not None:
+                yield step, leaf
+
+    def _add(self, k: int, leaf: int) -> None:
+        """A step is in for a leaf: what it required, and what it computed the leaf from, has causes, too."""
+        known = self._changes.setdefault(k, set())
+        if leaf in known:
+            return
+        step, walked, first = self.walked.step(k), self.walked, not known
+        known.add(leaf)
+        edges = self.into.setdefault(k, {})
+        read = [*(walked.decide(step.guard, k - 1) if first else ()), *walked.data(step.updates[leaf], k - 1)]
+        for earlier, causes in self.causes(read, k - 1).items():
+            mine = edges.setdefault(earlier, [])
+            mine += [made for made in causes if made not in mine]
+
+    def cone(self, end: int) -> set[int]:
+        """A step and all that is behind it."""
+        found, pending = set[int](), [end]
+        while pending:
+            k = pending.pop()
+            if k not in found:
+                found.add(k)
+                pending += self.into[k]
+        return found
+
+    def needs(self) -> dict[int, tuple[Need, ...]]:
+        """The edges into each step, without those that others imply."""
+        return {k: tuple(self._needs(k)) for k in sorted(self.into)}
+
+    def _needs(self, k: int) -> Iterator[Need]:
+        behind = {a: self.cone(a) - {a} for a in self.into[k]}
+        for a in sorted(behind):
+            if not any(a in behind[b] for b in behind):
+                yield Need(a, "; ".join(fact.text for fact in self.told(self.into[k][a])))
+
+    def told(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
+        """Each in words, no words twice."""
+        return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
+
+    def _fact(self, made: Made) -> Fact:
+        walked, words, e, m = self.walked, self.words, made.what, made.state
+        read = walked.reads(e, m)
+        values = {i: words.is_(i, walked.states[m - 1][i]) for i in (*read, made.leaf) if i >= 0}
+        text = values[e.value.index] if isinstance(e.value, Leaf) else words.condition(e, bool(walked.value(e, m)))
+        if len(text) > LONGEST:
+            text = ", ".join(values.values()) if made.leaf < 0 else values[made.leaf]
+        return Fact(text, walked.since(e, m), tuple(words.pair(i, walked.states[m - 1][i]) for i in read))

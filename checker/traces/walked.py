@@ -1,0 +1,133 @@
+"""A trace beside the data of its model: what each step requires and assigns, and what decides a condition in a state.
+
+An *atom* is a condition that is no `and`, `or`, `not` or constant. States are counted from 1; *step* k leads from state
+k - 1 to state k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from isrcheck.checker.results import Trace
+from isrcheck.model.language import Model
+from isrcheck.model.language.concrete import leaves_of
+from isrcheck.model.language.expressions import SEMANTICS, Expression, Leaf, is_constant, topological
+from isrcheck.model.language.system import Transition
+from isrcheck.model.language.tracing import instances_at, predicate_at
+
+JUNCTIONS: Final = {"and": 0, "or": 1}
+"""Junctions, each with the value of an argument that decides it alone."""
+
+
+class States:
+    """The values of expressions in the states of a path, each given by its leaves, and since when they have them."""
+
+    def __init__(self, states: Sequence[tuple[int, ...]]) -> None:
+        self.states = states
+        self._values: list[dict[Expression, int]] = [{} for _ in states]
+
+    @property
+    def length(self) -> int:
+        return len(self.states)
+
+    def value(self, e: Expression, m: int) -> int:
+        """The integer that an expression stands for in state m."""
+        values, leaves = self._values[m - 1], self.states[m - 1]
+        if e not in values:
+            for node in topological([e]):
+                if node in values:
+                    continue
+                if isinstance(node.value, Leaf):
+                    values[node] = leaves[node.value.index]
+                elif isinstance(node.value, int):
+                    values[node] = node.value
+                else:
+                    values[node] = SEMANTICS[node.operator](*(values[x] for x in node.arguments))
+        return values[e]
+
+    def since(self, e: Expression, m: int) -> int:
+        """The first state from which on, up to state m, an expression has the value that it has there."""
+        while m > 1 and self.value(e, m - 1) == self.value(e, m):
+            m -= 1
+        return m
+
+    def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
+        """The atoms that make a condition what it is in state m: of several that each would do, the oldest."""
+        if is_constant(e):
+            return ()
+        if e.operator == "not":
+            return self.decide(e.arguments[0], m)
+        if e.operator not in JUNCTIONS:
+            return (e,)
+        alone = [a for a in e.arguments if self.value(a, m) == JUNCTIONS[e.operator]]
+        chosen = [min(alone, key=lambda a: self.since(a, m))] if alone else e.arguments
+        return _distinct(atom for a in chosen for atom in self.decide(a, m))
+
+    def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
+        """What an expression is computed from in state m, along the branches taken: atoms, and leaves themselves."""
+        if isinstance(e.value, Leaf):
+            return (e,)
+        if e.kind == "flag":
+            return self.decide(e, m)
+        if e.operator == "if":
+            condition, yes, no = e.arguments
+            taken = yes if self.value(condition, m) else no
+            return _distinct([*self.decide(condition, m), *self.data(taken, m)])
+        return _distinct(x for a in e.arguments for x in self.data(a, m))
+
+    def reads(self, e: Expression, m: int) -> tuple[int, ...]:
+        """The leaves that an expression reads in state m, along the branches taken."""
+        if isinstance(e.value, Leaf):
+            return (e.value.index,)
+        inner = self.data(e, m) if e.operator in ("if", *JUNCTIONS, "not") else e.arguments
+        return tuple(dict.fromkeys(x for a in inner for x in self.reads(a, m)))
+
+    def last_change(self, leaf: int, m: int) -> int | None:
+        """The last step that leads to state m or before it and changes a leaf."""
+        states = self.states
+        return next((k for k in range(m, 1, -1) if states[k - 1][leaf] != states[k - 2][leaf]), None)
+
+
+class Walked(States):
+    """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end."""
+
+    def __init__(self, model: Model, trace: Trace, predicate: Callable[..., Any] | None) -> None:
+        super().__init__([leaves_of(model, step.state) for step in trace.steps])
+        self.model, self.trace = model, trace
+        self._predicate = predicate
+
+    @cached_property
+    def _transitions(self) -> list[Transition]:
+        labels = [step.label for step in self.trace.steps[1:] if step.label is not None]
+        return instances_at(self.model, labels)
+
+    def step(self, k: int) -> Transition:
+        """The transition that leads to state k."""
+        return self._transitions[k - 2]
+
+    @cached_property
+    def violation(self) -> Expression | None:
+        """The first conjunct of the invariant that is false in the last state, as `explain` takes it."""
+        if self._predicate is None:
+            return None
+        whole = predicate_at(self.model, "", self._predicate).holds
+        parts = whole.arguments if whole.operator == "and" else (whole,)
+        return next(part for part in parts if not self.value(part, self.length))
+
+    @cached_property
+    def relevant(self) -> list[frozenset[int]]:
+        """For each state the leaves in it on which the rest of the trace, and the violation at its end, depend."""
+        end = self.violation
+        needed = [frozenset(() if end is None else self.reads(end, self.length))]
+        for k in range(self.length, 1, -1):
+            step, after = self.step(k), needed[-1]
+            kept = after - step.updates.keys()
+            computed = [x for i in after & step.updates.keys() for x in self.reads(step.updates[i], k - 1)]
+            needed.append(kept | {*computed, *self.reads(step.guard, k - 1)})
+        return needed[::-1]
+
+
+def _distinct(found: Iterable[Expression]) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys(found))

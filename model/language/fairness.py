@@ -1,0 +1,112 @@
+"""What is promised of actions: which instances, taken together, cannot be able to happen for ever and never do.
+
+An *obligation* is one such promise. It is *weak*: what stays able to happen does so in the end; or *strong*: so does
+what is able to happen again and again. An instance that would change nothing counts as unable to happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from isrcheck.model.language.errors import UnknownName, mistake_in, nearest
+from isrcheck.model.language.marks import Action, Fair
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.system import Label, shown
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """A promise about some instances, given by their positions among the labels."""
+
+    name: str
+    action: str
+    strong: bool
+    instances: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """What a question promises of healing actions: `default` where their model says nothing; names go over all.
+
+    Nothing is promised of a perturbation, unless it is named itself ("clients go on writing").
+    """
+
+    default: Literal["weak", "strong"] = "weak"
+    strong: frozenset[str] = field(default=frozenset())
+    weak: frozenset[str] = field(default=frozenset())
+    unfair: frozenset[str] = field(default=frozenset())
+
+    def of(self, name: str, spec: Action) -> Fair:
+        if name in self.strong or name in self.weak:
+            return "strong" if name in self.strong else "weak"
+        if name in self.unfair or spec.perturbation:
+            return "none"
+        return spec.fair or self.default
+
+    def to_json(self) -> dict[str, Any]:
+        names = {name: sorted(getattr(self, name)) for name in ("strong", "weak", "unfair")}
+        return {"default": self.default, **names}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Fairness:
+        """What `to_json` gave; `ValueError` for anything else."""
+        if not isinstance(data, dict) or data.get("default") not in ("weak", "strong"):
+            raise ValueError("fairness is {default, strong, weak, unfair}")
+        names = {name: data.get(name, []) for name in ("strong", "weak", "unfair")}
+        if not all(isinstance(x, list) and all(isinstance(y, str) for y in x) for x in names.values()):
+            raise ValueError("fairness: strong, weak and unfair are lists of actions")
+        return cls(data["default"], **{name: frozenset(x) for name, x in names.items()})
+
+    def require_known(self, model: Model) -> None:
+        """Raises `UnknownName` for an action that the model does not have, or of which two things are said."""
+        for name in sorted(self.strong | self.weak | self.unfair):
+            if name not in model.actions():
+                raise UnknownName(f"model {model.name()} has no action {name!r}; {nearest(name, model.actions())}")
+        for a, b in (("strong", "weak"), ("strong", "unfair"), ("weak", "unfair")):
+            if both := sorted(getattr(self, a) & getattr(self, b)):
+                raise UnknownName(f"action {both[0]} is to be {a} and {b}; say one")
+
+    def told(self, model: Model) -> dict[str, Fair]:
+        """What is promised of each action."""
+        return {name: self.of(name, method.__action__) for name, method in model.actions().items()}  # type: ignore[attr-defined]
+
+
+def obligations(model: Model, labels: Sequence[Label], fairness: Fairness) -> tuple[Obligation, ...]:
+    """The promises about instances with these labels, in the order of the first instance of each."""
+    specs: dict[str, Action] = {name: m.__action__ for name, m in model.actions().items()}  # type: ignore[attr-defined]
+    promised = {name: fairness.of(name, spec) for name, spec in specs.items()}
+    _require_one_promise(model, specs, promised)
+    found: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        if promised[label.action] != "none":
+            found.setdefault(_named(label, specs), []).append(i)
+    return tuple(
+        Obligation(name, labels[held[0]].action, promised[labels[held[0]].action] == "strong", tuple(held))
+        for name, held in found.items()
+    )
+
+
+def _named(label: Label, specs: dict[str, Action]) -> str:
+    """What instances of one obligation have in common."""
+    spec = specs[label.action]
+    if spec.handler is not None:
+        alike = [set(s.parameters) for s in specs.values() if s.handler == spec.handler]
+        return _text(spec.handler, label, set.intersection(*alike))
+    return _text(label.action, label, spec.parameters if spec.together is None else spec.together)
+
+
+def _text(head: str, label: Label, names: Iterable[str]) -> str:
+    inner = [f"{n}={shown(x)}" for n, x in label.to_json().items() if n in set(names)]
+    return f"{head}({', '.join(inner)})"
+
+
+def _require_one_promise(model: Model, specs: dict[str, Action], promised: dict[str, Fair]) -> None:
+    """Raises `ModelError` where actions of one handler are promised different things."""
+    for name, spec in specs.items():
+        for other, its in specs.items():
+            if spec.handler is not None and spec.handler == its.handler and promised[name] != promised[other]:
+                method = model.actions()[name]
+                what = f"action {name} is {promised[name]} and {other} is {promised[other]}, of one handler"
+                raise mistake_in(method, what, "give both the same fairness")

@@ -1,0 +1,116 @@
+"""What must happen: marks of properties of whole behaviours, and what a function marked so says.
+
+A property is a function `(model, s)`. It gives a condition (of `leads_to` a pair of them), or with `for_each` one for
+every choice of its parameters. What it says is said of fair behaviours, those that keep every promise of `fairness`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.errors import mistake, mistake_in, not_an_answer
+from isrcheck.model.language.marks import marked_as
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Asked = tuple[tuple[str, Any], ...]
+"""The choice of a property's parameters: names with JSON data."""
+
+KINDS: Final = ("eventually", "leads_to", "always_eventually", "eventually_always", "eventually_never", "stable")
+
+
+def eventually(method: Method) -> Method:
+    """Marks a property: from the start, the condition holds in the end, be it for a moment."""
+    return marked_as("eventually")(method)
+
+
+def leads_to(method: Method) -> Method:
+    """Marks a property: whenever the first condition holds, the second holds then or later."""
+    return marked_as("leads_to")(method)
+
+
+def always_eventually(method: Method) -> Method:
+    """Marks a property: the condition holds again and again, or for ever."""
+    return marked_as("always_eventually")(method)
+
+
+def eventually_always(method: Method) -> Method:
+    """Marks a property: from some time on the condition holds for ever."""
+    return marked_as("eventually_always")(method)
+
+
+def stable(method: Method) -> Method:
+    """Marks a property: once the condition holds, it holds for ever."""
+    return marked_as("stable")(method)
+
+
+def eventually_never(*actions: str) -> Callable[[Method], Method]:
+    """Marks a property: as long as its condition holds, the named actions do not go on happening for ever."""
+    if not actions or not all(isinstance(name, str) for name in actions):
+        raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
+
+    def mark(method: Method) -> Method:
+        marked_as("eventually_never")(method).__never__ = actions  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Each:
+    """What a property says for each choice of its parameters."""
+
+    instances: tuple[tuple[Asked, Any], ...]
+
+
+def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
+    """A question for every choice of parameters; `says` gives None for a choice that is not to be asked.
+
+    >>> for_each(lambda a: a > 1, a=[1, 2]).instances
+    (((('a', 1),), False), ((('a', 2),), True))
+    """
+    if list(inspect.signature(says).parameters) != list(domains):
+        what = f"for_each binds {', '.join(domains)} but its function takes other parameters"
+        raise mistake(what, "give both the same names")
+    found = []
+    for values in itertools.product(*map(list, domains.values())):
+        said = says(**dict(zip(domains, values, strict=True)))
+        if said is not None:
+            found.append((tuple((n, _json(x)) for n, x in zip(domains, values, strict=True)), said))
+    return Each(tuple(found))
+
+
+def _json(value: Any) -> Any:
+    return value.number if isinstance(value, BrokerId) else value
+
+
+def kind_of(method: Any) -> str | None:
+    """Which kind of property a function is marked as; None where it is none."""
+    kind = getattr(method, "__predicate__", None)
+    return kind if kind in KINDS else None
+
+
+def questions_of(
+    method: Callable[..., Any], answer: Any, is_condition: Callable[[Any], bool]
+) -> list[tuple[Asked, Any]]:
+    """The questions that a property asks; of each the choice, and its condition or pair of conditions.
+
+    Raises `ModelError` where it gives back something else.
+    """
+    found: list[tuple[Asked, Any]] = list(answer.instances) if isinstance(answer, Each) else [((), answer)]
+    if isinstance(answer, Each) and not found:
+        raise mistake_in(method, f"property {method.__name__} asks nothing", "give a condition for some choice")
+    for _, said in found:
+        pair = kind_of(method) == "leads_to"
+        if pair and not (isinstance(said, tuple) and len(said) == 2):
+            if said is None:
+                raise not_an_answer(method, None)
+            raise mistake_in(method, f"leads_to {method.__name__} gives back no pair", "return (condition, condition)")
+        for condition in said if pair else (said,):
+            if not is_condition(condition):
+                raise not_an_answer(method, condition)
+    return found

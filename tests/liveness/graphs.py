@@ -1,0 +1,317 @@
+"""Random graphs, as models and as plain tables; and what is true of them, found in every subset of their states."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+from isrcheck.model.language import (
+    Model,
+    action,
+    always_eventually,
+    constraint,
+    eventually,
+    eventually_always,
+    eventually_never,
+    every,
+    initial,
+    leads_to,
+    number,
+    some,
+    stable,
+    when,
+)
+
+STATES = 7
+INSTANCES = 3
+ACTIONS = ("apart", "disturb", "free", "grouped", "handled", "handled-too", "strongly", "weakly")
+KINDS = ("always-comes", "comes", "comes-again", "goes-on", "leads", "settles")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Where an instance leads from each state where it is enabled; in the states of `roomless` it has no room."""
+
+    action: str
+    number: int
+    leads: tuple[tuple[int, int], ...]
+    roomless: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """States 0 to 6; those in `starts` are initial, those outside `counted` are not within the constraint."""
+
+    instances: tuple[Instance, ...]
+    starts: frozenset[int]
+    counted: frozenset[int]
+    first: frozenset[int]
+    second: frozenset[int]
+
+    def model(self) -> type[Model]:
+        return type("Random", (OfGraph,), {"graph": self})
+
+    def of(self, action: str, k: int) -> Instance:
+        return next(x for x in self.instances if (x.action, x.number) == (action, k))
+
+
+def among(s: Any, states: Iterable[int]) -> Any:
+    return some(s.n == x for x in sorted(states))
+
+
+class OfGraph(Model):
+    """A graph: one variable says at which state it is."""
+
+    abstract = True
+    graph: ClassVar[Graph]
+
+    def variables(self) -> dict[str, Any]:
+        return {"n": number(0, STATES - 1)}
+
+    @initial(k=number(0, STATES - 1))
+    def initial(self, s: Any, k: int) -> None:
+        s.require(k in self.graph.starts)
+        s.n = k
+
+    @constraint
+    def is_counted(self, s: Any) -> Any:
+        """States that are explored."""
+        return among(s, self.graph.counted)
+
+    def go(self, s: Any, name: str, k: int) -> None:
+        instance = self.graph.of(name, k)
+        if not instance.leads:
+            return
+        s.require(among(s, dict(instance.leads)), s.room(every(s.n != x for x in sorted(instance.roomless))))
+        after: Any = s.n
+        for a, b in instance.leads:
+            after = when(s.n == a, b, after)
+        s.n = after
+
+    @action(k=number(0, INSTANCES - 1), actor="someone")
+    def weakly(self, s: Any, k: int) -> None:
+        """Each instance is fair."""
+        self.go(s, "weakly", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="someone", fair="strong")
+    def strongly(self, s: Any, k: int) -> None:
+        """Each instance is strongly fair."""
+        self.go(s, "strongly", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="another", fair="none")
+    def free(self, s: Any, k: int) -> None:
+        """It need not happen."""
+        self.go(s, "free", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="another", perturbation=True)
+    def disturb(self, s: Any, k: int) -> None:
+        """Nothing is promised of it."""
+        self.go(s, "disturb", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="another", together=())
+    def grouped(self, s: Any, k: int) -> None:
+        """All instances are one promise."""
+        self.go(s, "grouped", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="another", fair="strong", together=())
+    def apart(self, s: Any, k: int) -> None:
+        """All instances are one strong promise."""
+        self.go(s, "apart", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="someone", handler="both")
+    def handled(self, s: Any, k: int) -> None:
+        """One half of a handler."""
+        self.go(s, "handled", k)
+
+    @action(k=number(0, INSTANCES - 1), actor="someone", handler="both")
+    def handled_too(self, s: Any, k: int) -> None:
+        """The other half."""
+        self.go(s, "handled-too", k)
+
+    @leads_to
+    def leads(self, s: Any) -> Any:
+        """The first leads to the second."""
+        return among(s, self.graph.first), among(s, self.graph.second)
+
+    @eventually
+    def comes(self, s: Any) -> Any:
+        """The first comes."""
+        return among(s, self.graph.first)
+
+    @always_eventually
+    def comes_again(self, s: Any) -> Any:
+        """The first comes again and again."""
+        return among(s, self.graph.first)
+
+    @eventually_always
+    def always_comes(self, s: Any) -> Any:
+        """In the end the first is there for ever."""
+        return among(s, self.graph.first)
+
+    @eventually_never("free", "strongly")
+    def settles(self, s: Any) -> Any:
+        """As long as the first is there two actions do not go on."""
+        return among(s, self.graph.first)
+
+    @stable
+    def goes_on(self, s: Any) -> Any:
+        """The first stays."""
+        return among(s, self.graph.first)
+
+
+def drawn(seed: int) -> Graph:
+    """A graph by chance; few of its actions have many steps, so that cycles are fair and unfair alike."""
+    dice = random.Random(seed)
+    size = dice.randint(3, STATES)
+    some_states = lambda share: frozenset(x for x in range(size) if dice.random() < share)  # noqa: E731
+    kinds = dice.sample(ACTIONS, dice.randint(2, 5))
+    roomy = dice.random() < 0.5
+    found = []
+    for name in ACTIONS:
+        for k in range(INSTANCES):
+            share = dice.choice((0.15, 0.3, 0.5)) if name in kinds and (k == 0 or dice.random() < 0.4) else 0.0
+            leads = tuple((a, dice.randrange(size)) for a in range(size) if dice.random() < share)
+            roomless = frozenset(a for a, _ in leads if roomy and dice.random() < 0.2)
+            found.append(Instance(name, k, leads, roomless))
+    starts = frozenset({0}) | (some_states(0.2) if dice.random() < 0.3 else frozenset())
+    counted = frozenset(range(STATES)) if dice.random() < 0.7 else some_states(0.8) | starts
+    return Graph(tuple(found), starts, counted, some_states(0.5), some_states(0.3))
+
+
+# --- by every subset --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is so of a question: the states where it is open, fair ends, states that can be visited for ever and fair.
+
+    `prefix` is the length of a shortest way to one of them, None where there is none; `raw` are ends without regard to
+    what has no room.
+    """
+
+    region: frozenset[int]
+    ends: frozenset[int]
+    fair: frozenset[int]
+    prefix: int | None
+    raw_ends: frozenset[int]
+
+
+class Brute:
+    """A graph as it is: its steps, and which promises are open where, with what is wanted and has no room."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.steps: dict[int, list[tuple[str, str, int]]] = {a: [] for a in range(STATES)}
+        self.open: dict[int, set[str]] = {a: set() for a in range(STATES)}
+        self.raw: dict[int, set[str]] = {a: set() for a in range(STATES)}
+        for x in graph.instances:
+            promise = self.promise(x)
+            for a, b in x.leads:
+                if a in x.roomless:
+                    self.open[a].add(promise)
+                elif a != b:
+                    self.open[a].add(promise)
+                    if b in graph.counted:
+                        self.raw[a].add(promise)
+                        self.steps[a].append((x.action, promise, b))
+        for promises in (*self.open.values(), *self.raw.values()):
+            promises.discard("")
+
+    @staticmethod
+    def promise(x: Instance) -> str:
+        """What an instance is promised together with; nothing for some."""
+        if x.action in ("free", "disturb"):
+            return ""
+        if x.action in ("handled", "handled-too"):
+            return f"both {x.number}"
+        return x.action if x.action in ("grouped", "apart") else f"{x.action} {x.number}"
+
+    def reached(self, sources: Iterable[int], within: frozenset[int]) -> frozenset[int]:
+        found = set(sources) & within
+        queue = deque(found)
+        while queue:
+            for _, _, b in self.steps[queue.popleft()]:
+                if b in within and b not in found:
+                    found.add(b)
+                    queue.append(b)
+        return frozenset(found)
+
+    def strongly_connected(self, states: frozenset[int]) -> bool:
+        return all(self.reached([a], states) == states for a in states)
+
+    def is_fair(self, states: frozenset[int], marked: frozenset[int], never: frozenset[str]) -> bool:
+        """Whether behaviour can visit just these states for ever: it may as well take every step among them."""
+        inner = [(action, promise) for a in states for action, promise, b in self.steps[a] if b in states]
+        if not inner or not self.strongly_connected(states):
+            return False
+        if not states & marked or (never and not any(action in never for action, _ in inner)):
+            return False
+        taken = {promise for _, promise in inner}
+        for promise in set().union(*(self.open[a] for a in states)) - taken:
+            if promise.startswith(("strongly", "apart")) or all(promise in self.open[a] for a in states):
+                return False
+        return True
+
+    def truth(self, kind: str) -> Truth:
+        graph, everything = self.graph, frozenset(range(STATES))
+        level = self.levels()
+        known = frozenset(level)
+        not_first, marked, never = everything - graph.first, everything, frozenset[str]()
+        region, sources = not_first, not_first
+        if kind == "leads":
+            region, sources = everything - graph.second, graph.first - graph.second
+        elif kind == "comes":
+            sources = not_first & graph.starts
+        elif kind == "always-comes":
+            region, sources, marked = everything, everything, not_first
+        elif kind == "settles":
+            region, sources, never = graph.first, graph.first, frozenset({"free", "strongly"})
+        begun = region & sources & known
+        closed = self.reached(begun, region & known)
+        ends = frozenset(a for a in closed & marked if not self.open[a] and not never)
+        raw = frozenset(a for a in closed & marked if not self.raw[a] and not never)
+        fair = frozenset().union(
+            *(c for c in subsets(closed) if self.is_fair(c, marked, never))  # type: ignore[arg-type]
+        )
+        return Truth(closed, ends, fair, self.prefix(level, begun, region & known, ends | fair), raw)
+
+    def levels(self) -> dict[int, int]:
+        """The length of a shortest way to each state."""
+        found = dict.fromkeys(self.graph.starts & self.graph.counted, 1)
+        queue = deque(sorted(found))
+        while queue:
+            a = queue.popleft()
+            for _, _, b in self.steps[a]:
+                if b not in found:
+                    found[b] = found[a] + 1
+                    queue.append(b)
+        return found
+
+    def prefix(self, level: dict[int, int], begun: frozenset[int], within: frozenset[int], goal: frozenset[int]) -> Any:
+        """The least, over all sources, of the way there and the way on inside the region."""
+        best: int | None = None
+        for source in begun:
+            distance, layer = level[source], frozenset({source})
+            seen = layer
+            while layer:
+                if layer & goal:
+                    best = distance if best is None else min(best, distance)
+                    break
+                layer = frozenset(b for a in layer for _, _, b in self.steps[a] if b in within) - seen
+                seen, distance = seen | layer, distance + 1
+        return best
+
+    def leaves_what_is_stable(self) -> bool:
+        """Whether a step leads from the first to somewhere else."""
+        levels, first = self.levels(), self.graph.first
+        escapes = [(x, a, b) for x in self.graph.instances for a, b in x.leads if a not in x.roomless]
+        return any(a in levels and a in first and b not in first for _, a, b in escapes)
+
+
+def subsets(states: frozenset[int]) -> Iterator[frozenset[int]]:
+    for size in range(1, len(states) + 1):
+        yield from map(frozenset, combinations(sorted(states), size))

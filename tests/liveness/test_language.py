@@ -1,0 +1,265 @@
+"""Fairness, room and properties as they are written, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.reports.text import brief
+from isrcheck.model.language import (
+    Model,
+    ModelError,
+    UnknownName,
+    action,
+    eventually_never,
+    flag,
+    for_each,
+    leads_to,
+    number,
+)
+from isrcheck.model.language.expressions import FALSE
+from isrcheck.model.language.fairness import Fairness, obligations
+from isrcheck.model.language.tracing import trace
+
+WALL = """
+from isrcheck import *
+
+class Wall(Model):
+    def variables(self):
+        return {"n": number(0, 3), "up": flag}
+
+    @action(actor="someone"FAIR)
+    def count(self, s):
+        "It counts."
+        s.require(s.n < 3, ROOM)
+        s.n += 1
+
+    @action(actor="someone", fair="none")
+    def turn(self, s):
+        "It turns."
+        s.up = ~s.up
+
+PROPERTY
+def all_is_counted(m, s):
+    "It counts to three."
+    ANSWER
+"""
+
+
+def wall(folder: Path, **parts: str) -> Path:
+    text, usual = WALL, {"FAIR": "", "ROOM": "True", "PROPERTY": "@leads_to", "ANSWER": "return s.n == 0, s.n == 3"}
+    for name, part in {**usual, **parts}.items():
+        text = text.replace(name, part)
+    file = folder / "wall.py"
+    file.write_text(text)
+    return file
+
+
+def verdict(file: Path, **asked: Any) -> tuple[str, int, int]:
+    finding = check(str(file), liveness=["all-is-counted"], **asked).liveness["all-is-counted"]
+    return finding.verdict, finding.total("fair_ends") + finding.total("fair_components"), finding.total("excused")
+
+
+def test_healing_is_weakly_fair_unless_something_else_is_said(tmp_path: Path) -> None:
+    assert verdict(wall(tmp_path)) == ("holds", 0, 0)
+    assert verdict(wall(tmp_path, FAIR=", fair='none'"))[0] == "violated"
+    assert verdict(wall(tmp_path, FAIR=", perturbation=True"))[0] == "violated"
+    assert verdict(wall(tmp_path), fairness=Fairness(unfair=frozenset({"count"})))[0] == "violated"
+    perturbed = wall(tmp_path, FAIR=", perturbation=True")
+    assert verdict(perturbed, fairness=Fairness(weak=frozenset({"count"})))[0] == "holds"
+
+
+def test_strong_fairness_asks_more_than_weak(tmp_path: Path) -> None:
+    file = wall(tmp_path, ROOM="s.up")  # it can count in one of two states of which each leads to the other
+    assert verdict(file)[0] == "violated"
+    turning = Fairness(weak=frozenset({"turn"}))
+    assert verdict(file, fairness=turning)[0] == "violated"
+    assert verdict(file, fairness=Fairness(weak=frozenset({"turn"}), strong=frozenset({"count"})))[0] == "holds"
+    assert verdict(file, fairness=Fairness(default="strong", weak=frozenset({"turn"})))[0] == "holds"
+
+
+def test_what_only_the_room_stops_is_excused(tmp_path: Path) -> None:
+    assert verdict(wall(tmp_path, ROOM="s.n < 2"))[0] == "violated"
+    assert verdict(wall(tmp_path, ROOM="s.room(s.n < 2)")) == ("holds", 0, 3)  # an end, on and off, and the way between
+    result = check(str(wall(tmp_path, ROOM="s.room(s.n < 2)")), liveness=["all"])
+    assert result.to_json()["liveness"]["all-is-counted"]["holds_without_excuse"] is False
+    assert "warning: all-is-counted holds; excused for want of room: 2 ends and 1 component" in brief(result)
+
+
+class Grouped(Model):
+    """Actions of each grouping."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"n": number(0, 3)}
+
+    @action(a=number(0, 1), b=number(0, 1), actor="someone", together=("a",))
+    def alike(self, s: Any, a: int, b: int) -> None:
+        """Alike."""
+        s.n = a + b
+
+    @action(a=number(0, 1), b=number(0, 1), actor="someone", handler="watch")
+    def first(self, s: Any, a: int, b: int) -> None:
+        """One outcome."""
+        s.require(s.room(s.n < 2))
+        s.n = a + b
+
+    @action(a=number(0, 1), actor="someone", handler="watch")
+    def second(self, s: Any, a: int) -> None:
+        """Another outcome."""
+        s.n = a
+
+    @action(actor="someone")
+    def shut(self, s: Any) -> None:
+        """It never has room."""
+        s.require(s.n == 1, s.room(False))
+        s.n = 0
+
+
+def test_a_promise_can_be_about_several_instances() -> None:
+    model = Grouped()
+    labels = Interpreter(model, {}).labels
+    found = {each.name: len(each.instances) for each in obligations(model, labels, Fairness())}
+    assert found == {"alike(a=0)": 2, "alike(a=1)": 2, "watch(a=0)": 3, "watch(a=1)": 3, "shut()": 1}
+
+
+def test_room_is_part_of_the_guard_and_told_apart_from_it() -> None:
+    system = trace(Grouped())
+    cut = {str(t.label): t.cut is not FALSE for t in system.transitions}
+    assert cut["first(a=0, b=0)"] and not cut["second(a=0)"] and "shut()" not in cut
+    assert [str(t.label) for t in system.shut_out] == ["shut()"]
+    it = Interpreter(Grouped(), {})
+    first = [str(label) for label in it.labels].index("first(a=0, b=0)")
+    assert [(it.step((n,), first) is not None, it.wanted((n,), first)) for n in (1, 2)] == [(True, True), (False, True)]
+
+
+MISTAKES = {
+    "unknown fairness": ({"FAIR": ", fair='some'"}, 'fair=\'some\'; write "weak", "strong" or "none"'),
+    "promised perturbation": (
+        {"FAIR": ", fair='weak', perturbation=True"},
+        "a perturbation of which something is promised; take fair, together and handler away",
+    ),
+    "together": ({"FAIR": ", together=('x',)"}, "together=('x',); write a tuple of parameters: none"),
+    "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; give one of them, the handler by its name"),
+    "room in a larger condition": (
+        {"ROOM": "s.room(s.n < 2) & s.up"},
+        "s.room(...) in a larger condition; write s.require(a, s.room(b))",
+    ),
+    "room of no condition": ({"ROOM": "s.room(3)"}, "3 is not a condition; compare it with something"),
+    "room decides": ({"ROOM": "s.room(True) or s.up"}, "a condition on the state decides a branch"),
+    "no pair": (
+        {"ANSWER": "return s.n == 0"},
+        "leads_to all_is_counted gives back no pair; return (condition, condition)",
+    ),
+    "nothing": ({"ANSWER": "pass"}, "leads_to all_is_counted gives nothing back; return a condition"),
+    "nothing of an invariant kind": (
+        {"PROPERTY": "@eventually", "ANSWER": "pass"},
+        "eventually all_is_counted gives nothing back; return a condition",
+    ),
+    "no condition": (
+        {"PROPERTY": "@stable", "ANSWER": "return 3"},
+        "stable all_is_counted gives back what is no condition",
+    ),
+    "no choice": ({"ANSWER": "return for_each(lambda a: None, a=[1])"}, "property all_is_counted asks nothing"),
+    "other parameters": (
+        {"ANSWER": "return for_each(lambda b: None, a=[1])"},
+        "for_each binds a but its function takes other parameters; give both the same names",
+    ),
+    "no actions": ({"PROPERTY": "@eventually_never()"}, "@eventually_never without actions"),
+    "unknown action": (
+        {"PROPERTY": "@eventually_never('turns')", "ANSWER": "return True"},
+        "there is no action 'turns'; did you mean turn?",
+    ),
+    "assigns": (
+        {"ANSWER": "s.n = 1; return True, True"},
+        "an assignment in a predicate; predicates only read the state",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+    parts, message = MISTAKES[name]
+    with pytest.raises(ModelError) as error:
+        verdict(wall(tmp_path, **parts))
+    assert str(error.value).startswith("wall.py:")
+    assert message in str(error.value)
+
+
+def test_a_property_takes_a_model_and_a_state(tmp_path: Path) -> None:
+    file = wall(tmp_path)
+    file.write_text(file.read_text().replace("all_is_counted(m, s)", "all_is_counted(s)"))
+    with pytest.raises(ModelError, match="leads_to all_is_counted takes"):
+        verdict(file)
+
+
+UNKNOWN = {
+    "no such property": (
+        {"liveness": ["all-is-count"]},
+        "has no property 'all-is-count'; did you mean all-is-counted?",
+    ),
+    "not of this model": ({"liveness": ["isr-settles"]}, "property isr-settles does not fit model wall"),
+    "a text": ({"liveness": "all"}, "liveness is a list of names: ['all']"),
+    "no such action": (
+        {"liveness": ["all"], "fairness": Fairness(strong=frozenset({"counts"}))},
+        "model wall has no action 'counts'; did you mean count?",
+    ),
+    "two promises": (
+        {"liveness": ["all"], "fairness": Fairness(strong=frozenset({"count"}), unfair=frozenset({"count"}))},
+        "action count is to be strong and unfair; say one",
+    ),
+    "another engine": ({"liveness": ["all"], "engine": "reference"}, "says nothing of what must happen"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_cannot_be_asked_is_refused(name: str, tmp_path: Path) -> None:
+    asked, message = UNKNOWN[name]
+    with pytest.raises(UnknownName) as error:
+        check(str(wall(tmp_path)), **asked)
+    assert message in str(error.value)
+
+
+def test_a_handler_has_one_fairness(tmp_path: Path) -> None:
+    class Torn(Grouped):
+        @action(a=number(0, 1), actor="someone", handler="watch", fair="strong")
+        def second(self, s: Any, a: int) -> None:
+            """Another outcome."""
+            s.n = a
+
+    with pytest.raises(ModelError, match="of one handler; give both the same fairness"):
+        obligations(Torn(), Interpreter(Torn(), {}).labels, Fairness())
+
+
+def test_parameters_of_for_each_name_the_choice() -> None:
+    asked = for_each(lambda a, b: None if a == b else (a < b, True), a=[0, 1], b=[0, 1])
+    assert [choice for choice, _ in asked.instances] == [(("a", 0), ("b", 1)), (("a", 1), ("b", 0))]
+
+
+def test_a_property_is_inherited_as_an_action_is() -> None:
+    class Light(Model):
+        """A light."""
+
+        def variables(self) -> dict[str, Any]:
+            return {"on": flag}
+
+        @action(actor="someone")
+        def turn(self, s: Any) -> None:
+            """It turns."""
+            s.on = ~s.on
+
+        @leads_to
+        def shines(self, s: Any) -> Any:
+            """It shines."""
+            return ~s.on, s.on
+
+        @eventually_never("turn")
+        def rests(self, s: Any) -> Any:
+            """It rests."""
+            return True
+
+    found = check(type("Lamp", (Light,), {"__doc__": "A lamp."}), liveness=["all"]).liveness
+    assert {name: finding.verdict for name, finding in found.items()} == {"rests": "violated", "shines": "holds"}

@@ -1,0 +1,72 @@
+"""Random graphs against brute force over all subsets of their states."""
+
+from __future__ import annotations
+
+import pytest
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results import Result
+from tests.liveness.graphs import KINDS, Brute, drawn
+
+LARGE = Limits(memory=1 << 28)
+"""With so little memory a small space, too, is explored by workers over a store."""
+
+
+def asked(seed: int, workers: int = 1, limits: Limits = Limits()) -> Result:
+    return check(drawn(seed).model(), invariants=[], liveness=["all"], workers=workers, limits=limits)
+
+
+def require_true(seed: int) -> set[str]:
+    """Compares everything that is said of a graph; which cases it was."""
+    result, brute, seen = asked(seed), Brute(drawn(seed)), set[str]()
+    assert result.levels == [list(brute.levels().values()).count(k + 1) for k in range(result.depth)]
+    for name in KINDS:
+        finding = result.liveness[name]
+        if name == "goes-on":
+            assert (finding.verdict == "violated") == brute.leaves_what_is_stable(), (seed, name)
+            continue
+        truth, (found,) = brute.truth(name), finding.asked
+        assert (finding.verdict == "violated") == bool(truth.ends | truth.fair), (seed, name)
+        assert found.region == len(truth.region), (seed, name)
+        assert found.fair_ends == len(truth.ends), (seed, name)
+        assert found.fair_states == len(truth.fair), (seed, name)
+        assert found.excused_ends == len(truth.raw_ends - truth.ends), (seed, name)
+        assert found.vacuous == (not truth.region), (seed, name)
+        if finding.trace is not None:
+            assert finding.trace.loop is not None
+            assert finding.trace.loop + 1 == truth.prefix, (seed, name)
+            seen.add(f"{name} {'stays' if finding.trace.stays else 'goes round'}")
+        elif found.unfair_components:
+            seen.add(f"{name} unfair")
+        seen |= {f"{name} excused"} if found.excused else set()
+    return seen
+
+
+def test_what_must_happen_is_what_every_subset_says() -> None:
+    seen = set().union(*map(require_true, (*range(60), 110)))
+    for name in set(KINDS) - {"goes-on"}:
+        wanted = {"goes round", "unfair", "excused"} | ({"stays"} if name != "settles" else set())
+        assert {f"{name} {case}" for case in wanted} <= seen
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(10))
+def test_what_must_happen_is_what_every_subset_says_of_many(part: int) -> None:
+    for seed in range(1000 + 300 * part, 1300 + 300 * part):
+        require_true(seed)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_neither_workers_nor_the_store_change_an_answer(seed: int) -> None:
+    small = asked(seed).liveness
+    for workers in (1, 2):
+        assert asked(seed, workers, LARGE).liveness == small
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(2, 42))
+def test_neither_workers_nor_the_store_change_an_answer_of_many(seed: int) -> None:
+    small = asked(seed).liveness
+    for workers in (1, 2, 4):
+        assert asked(seed, workers, LARGE).liveness == small

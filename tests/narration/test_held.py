@@ -1,0 +1,25 @@
+"""The last safe state, against the words of its definition."""
+
+from __future__ import annotations
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.scenarios.collection import one
+from tests.scenarios.shipped import FOLDERS
+
+LIMITS = Limits(memory=3 << 30)
+
+
+def test_the_last_safe_state_is_the_last_in_which_the_whole_isr_had_the_record() -> None:
+    """By hand, from the states of the scenario kip-279: broker 1, which is empty, joins the ISR in the last step."""
+    scenario = one(str(FOLDERS["kip-279"]))
+    finding = check("kip-279", scenario.settings, invariants=("strong-isr",), limits=LIMITS).findings["strong-isr"]
+    assert finding.held is not None and finding.trace is not None
+    assert (finding.held.state, finding.trace.length) == (11, 12)
+    names = [name for name, _ in finding.trace.variables]
+    for position, step in enumerate(finding.trace.steps, 1):
+        state = dict(zip(names, step.state, strict=True))
+        quorum = state["quorum"]
+        isr = next(x for x in quorum if isinstance(x, frozenset))
+        whole = all(len(state["log"][b]) > 0 and state["log"][b][0] == (0, 0) for b in isr)
+        assert whole == (position in range(7, 12))

@@ -1,0 +1,138 @@
+"""Where fixes act: the step at which a control parts from a recorded trace, and by what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import isrcheck.checker
+from isrcheck.checker.explaining import control
+from isrcheck.checker.scenarios.controls import controls_of
+from isrcheck.checker.told import Fix
+from isrcheck.checker.traces.fixes import fix
+from tests.cli.running import run
+from tests.scenarios.shipped import FOLDERS
+from tests.traces.walks import walk
+
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
+
+
+def found(name: str) -> Fix:
+    scenario, loaded, invariant, walked = walk(name)
+    return fix(walked, invariant, controls_of(scenario, loaded, {})[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "step"),
+    [
+        ("kip-101", "differs", 12),
+        ("v1-split-brain", "refused", 9),  # a version counter that the unfixed model does not keep differs at 7
+        ("v2-two-leaders-share-an-epoch", "refused", 12),
+        ("v3-one-epoch-two-leaders", "refused", 9),
+        ("v3-unclean-election", "refused", 6),
+        ("v3-stale-high-watermark", "differs", 6),
+        ("majority-vote-for-the-longest-log", "refused", 13),
+        ("alter-isr-request-of-a-former-life", "refused", 10),
+        ("v3-late-truncation-answer", "refused", 27),
+        ("v3-acks-one", "absent", 3),
+    ],
+)
+def test_the_fix_acts_where_its_document_says(name: str, how: str, step: int) -> None:
+    told = found(name)
+    assert (told.how, told.step) == (how, step)
+
+
+def test_a_refusal_says_where_by_what_and_how_old_that_is() -> None:
+    told = found("v3-one-epoch-two-leaders")
+    assert told.changes == (("isr_write", "unconditional", "conditional"),)
+    assert told.where is not None
+    assert told.where.startswith("v3.py:")
+    assert (told.source, told.condition) == (
+        "state.version == replica.version",
+        "state[0].version != replica[0][0].version",
+    )
+    assert [(read.path, read.value, read.since) for read in told.reads] == [
+        ("state[0].version", "1", 4),
+        ("replica[0][0].version", "0", 1),
+    ]
+
+
+def test_what_the_control_alone_has_is_told_with_its_age() -> None:
+    """KIP-101: broker 0, which came back in step 17, must ask before it fetches."""
+    told = found("v3-lost-unflushed-tail")
+    assert (told.how, told.step) == ("refused", 18)
+    assert [(read.path, read.value, read.since) for read in told.reads] == [("replica[0][0].truncating", "true", 17)]
+
+
+def test_a_difference_is_told_with_what_it_was_computed_from() -> None:
+    told = found("kip-101")
+    assert [(d.path, d.here, d.fixed) for d in told.differs] == [("log[1]", "[]", "[0: (id 0, epoch 0)]")]
+    assert ("replica[1].high_watermark", "0", 1) in [(r.path, r.value, r.since) for r in told.rests_on]
+    assert told.changes == (("model", "kip-101", "kip-279"),)
+
+
+def test_a_fix_may_allow_every_step_and_go_on() -> None:
+    told = found("v2-isr-waits-for-a-write")
+    assert (told.how, told.step, told.verdict) == ("allows", None, "holds")
+    assert "expand-isr(p=0, b=0, follower=1)" in told.enabled
+
+
+@pytest.mark.parametrize("name", ["kip-101", "kip-279", "v1-split-brain", "v3-one-epoch-two-leaders"])
+def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
+    scenario, loaded, invariant, walked = walk(name)
+    same = control("itself", loaded, scenario.settings, walked.model, loaded.name)
+    told = fix(walked, invariant, same)
+    assert (told.how, told.verdict, told.enabled, told.changes) == ("allows", "violated", (), ())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", sorted(n for n, f in FOLDERS.items() if (f / "trace.itf.json").exists()))
+def test_every_control_that_ships_parts_from_its_trace_or_heals_it(name: str) -> None:
+    scenario, loaded, invariant, walked = walk(name)
+    for each in controls_of(scenario, loaded, {}):
+        told = fix(walked, invariant, each)
+        assert told.how != "allows" or told.verdict == "holds"
+
+
+TRACE = FOLDERS["truncate-to-hw"] / "trace.itf.json"
+
+
+def test_replay_and_show_ask_for_a_control_by_name(tmp_path: Path) -> None:
+    line = (
+        "  The fix acts at step 9 (model = kip-101): it does otherwise\n     log[1]  [] here, [0: (id 0, epoch 0)] with"
+    )
+    path = tmp_path / "r.json"
+    outcome = run("replay", TRACE, "--control", "kip-101", "--json", path)
+    assert outcome.code == 12
+    assert line in outcome.out
+    assert line in run("show", TRACE, "--control", "kip-101").out
+    data = json.loads(path.read_text())
+    Draft202012Validator(SCHEMA).validate(data)
+    (told,) = data["traces"][0]["why"]["fixes"]
+    assert (told["how"], told["step"], told["changes"]) == ("differs", 9, {"model": ["truncate-to-hw", "kip-101"]})
+
+
+def test_a_control_is_settings_or_a_scenario_or_a_model(tmp_path: Path) -> None:
+    trace = FOLDERS["v3-unclean-election"] / "trace.itf.json"
+    by_setting = run("show", trace, "--control", "unclean=false")
+    by_name = run("show", trace, "--control", "v3-unclean-election-forbidden")
+    assert "The fix acts at step 6 (unclean = false): it refuses this step" in by_setting.out
+    assert "The fix acts at step 6 (v3-unclean-election-forbidden; unclean = false): it refuses this" in by_name.out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("unclaen=false", "model v3 has no setting 'unclaen'; did you mean unclean?"),
+        ("unclean=perhaps", "unclean"),
+        ("v3-uncle", "there is no scenario 'v3-uncle'"),
+    ],
+)
+def test_a_control_that_is_none_is_refused(text: str, message: str) -> None:
+    outcome = run("show", FOLDERS["v3-unclean-election"] / "trace.itf.json", "--control", text)
+    assert outcome.code == 150
+    assert message in outcome.err
+    assert len(outcome.err.splitlines()) == 1

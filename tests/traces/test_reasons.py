@@ -1,0 +1,165 @@
+"""Reasons: which steps made which facts, against what was worked out by hand, and against other computations."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from isrcheck.checker.told import Reasons
+from isrcheck.checker.traces.reasons import reasons
+from isrcheck.checker.traces.walked import Walked
+from isrcheck.checker.wording.conditions import Words
+from isrcheck.model.language.expressions import evaluate
+from isrcheck.model.language.tracing import layout
+from tests.scenarios.shipped import FOLDERS
+from tests.traces.walks import walk
+
+SOME = ("kip-101", "kip-279", "truncate-to-hw", "v1-split-brain", "v2-two-leaders-share-an-epoch")
+SOME += ("v3-one-epoch-two-leaders", "v3-unclean-election", "majority-forgets-its-vote", "alter-isr-lost-response")
+VIOLATED = sorted(name for name, folder in FOLDERS.items() if (folder / "trace.itf.json").exists())
+
+
+def found(name: str) -> tuple[Walked, Reasons]:
+    walked = walk(name)[3]
+    told = reasons(walked)
+    assert told is not None
+    return walked, told
+
+
+@pytest.mark.parametrize(
+    ("name", "at_once", "steps"),
+    [
+        ("kip-101", [], [[2, 5], [6, 7, 8, 9], [3, 4, 10, 11, 12]]),
+        ("v3-stale-high-watermark", [], [[5, 6], [2, 3, 4, 7], [8, 9, 10], [11]]),
+        ("v3-one-epoch-two-leaders", [14], [[2], [3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13]]),
+    ],
+)
+def test_the_steps_of_a_trace_are_divided_as_one_does_by_hand(
+    name: str, at_once: list[int], steps: list[list[int]]
+) -> None:
+    _, told = found(name)
+    assert list(told.at_once) == at_once
+    assert [list(reason.steps) for reason in told.reasons] == steps
+
+
+def assert_divided(name: str) -> None:
+    walked, told = found(name)
+    divided = [step for reason in told.reasons for step in reason.steps]
+    assert len(divided) == len(set(divided)), "each step is in one reason at most"
+    assert not set(divided) & set(told.at_once)
+    assert all(reason.steps[-1] == reason.end for reason in told.reasons), "an end is the last of its reason"
+    assert sorted({*divided, *told.at_once}) == sorted(told.needs)
+    assert all(need.step < k for k, needs in told.needs.items() for need in needs), "causes come before"
+    assert all(fact.text for reason in told.reasons for fact in reason.facts)
+    assert all(fact.since == 1 for fact in told.from_the_start)
+    assert all(2 <= k <= walked.length for k in told.needs)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_each_step_is_in_one_reason_at_most(name: str) -> None:
+    assert_divided(name)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", VIOLATED)
+def test_each_step_of_every_recorded_trace_is_in_one_reason_at_most(name: str) -> None:
+    assert_divided(name)
+
+
+def havoc(walked: Walked, leaves: list[int], k: int, chance: random.Random) -> list[int]:
+    """A state in which all that is said not to matter from state k on is something else."""
+    bounds = layout(walked.model)[1]
+    matter = walked.relevant[k - 1]
+    return [x if i in matter else chance.randint(bounds[i].low, bounds[i].high) for i, x in enumerate(leaves)]
+
+
+def assert_complete(name: str) -> None:
+    """What is said not to matter may be anything after each step: the same steps are possible, to the violation."""
+    walked, chance = walk(name)[3], random.Random(name)
+    state = havoc(walked, list(walked.states[0]), 1, chance)
+    for k in range(2, walked.length + 1):
+        step = walked.step(k)
+        assert evaluate([step.guard], state) == [1], f"step {k}"
+        values = evaluate(list(step.updates.values()), state)
+        for leaf, value in zip(step.updates, values, strict=True):
+            state[leaf] = value
+        matter = walked.relevant[k - 1]
+        assert all(state[i] == walked.states[k - 1][i] for i in matter)
+        state = havoc(walked, state, k, chance)
+    assert walked.violation is not None
+    assert evaluate([walked.violation], state) == [0]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_what_is_said_not_to_matter_does_not(name: str) -> None:
+    assert_complete(name)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", VIOLATED)
+def test_what_is_said_not_to_matter_does_not_in_any_recorded_trace(name: str) -> None:
+    assert_complete(name)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_condition_has_been_so_since_the_state_that_is_named(name: str) -> None:
+    """By evaluating each atom of each guard anew in every state."""
+    walked = walk(name)[3]
+    for k in range(2, walked.length + 1):
+        for atom in walked.decide(walked.step(k).guard, k - 1):
+            values = [evaluate([atom], state)[0] for state in walked.states[: k - 1]]
+            since = walked.since(atom, k - 1)
+            assert set(values[since - 1 :]) == {values[-1]}
+            assert since == 1 or values[since - 2] != values[-1]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_atoms_that_decide_a_guard_do_so_alone(name: str) -> None:
+    """Whatever else is otherwise: with the leaves that they read, and no others, as they are, it stays true."""
+    walked, chance = walk(name)[3], random.Random(name)
+    bounds = layout(walked.model)[1]
+    for k in range(2, walked.length + 1):
+        guard, state = walked.step(k).guard, walked.states[k - 2]
+        read = set(walked.reads(guard, k - 1))
+        other = [x if i in read else chance.randint(bounds[i].low, bounds[i].high) for i, x in enumerate(state)]
+        assert evaluate([guard], other) == [1]
+
+
+def test_a_path_of_no_violation_has_no_reasons() -> None:
+    walked = walk("kip-101")[3]
+    assert reasons(Walked(walked.model, walked.trace, None)) is None
+
+
+def test_scalars_are_called_as_their_leaves_are() -> None:
+    """Where a key is its own text; both go through a state in the same order."""
+    for name in ("kip-101", "v3-one-epoch-two-leaders"):
+        walked = walk(name)[3]
+        words = Words(walked.trace.variables)
+        assert [leaf.path for leaf in layout(walked.model)[1]] == list(words.paths)
+
+
+def test_facts_are_told_as_people_write_them() -> None:
+    _, told = found("v3-stale-high-watermark")
+    assert [[fact.text for fact in reason.facts] for reason in told.reasons] == [
+        ["log[0][1].length = 0", "up has 1"],
+        ["committed[0].records.length = 1"],
+        ["state[0].leader = 1"],
+        ["replica[0][1].role = leader", "state[0].epoch = replica[0][1].epoch"],
+    ]
+    _, told = found("kip-101")
+    assert [fact.text for fact in told.from_the_start] == ["quorum.isr has 1"]
+    assert [(need.step, need.text) for need in told.needs[8]] == [
+        (6, "log[0].length > log[1].length"),
+        (7, "replica[1].leader = 0"),
+    ]
+
+
+def test_of_two_ways_to_a_step_the_shorter_one_is_not_told_again() -> None:
+    """Step 5 of kip-101 rests on 2, and 6 on 5; that 6 rests on 2 as well is implied."""
+    _, told = found("kip-101")
+    behind = {k: {need.step for need in needs} for k, needs in told.needs.items()}
+    for k, direct in behind.items():
+        for a, b in pairwise(sorted(direct)):
+            assert a not in behind[b], f"step {k}"

@@ -1,0 +1,23 @@
+"""Recorded traces of the scenarios that ship, beside the data of their models."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from isrcheck.checker.library import LoadedModel, load_model_class
+from isrcheck.checker.replaying import replay
+from isrcheck.checker.scenarios.collection import one
+from isrcheck.checker.scenarios.scenario import Scenario
+from isrcheck.checker.traces.walked import Walked
+from tests.scenarios.shipped import FOLDERS
+
+
+@cache
+def walk(name: str) -> tuple[Scenario, LoadedModel, str, Walked]:
+    """A scenario with its model, the invariant that its recorded trace violates, and that trace."""
+    scenario = one(str(FOLDERS[name]))
+    loaded = load_model_class(scenario.specification())
+    (replayed,) = replay(FOLDERS[name] / "trace.itf.json", loaded)
+    invariant = replayed.recording.name or ""
+    model = loaded.cls(**scenario.settings)
+    return scenario, loaded, invariant, Walked(model, replayed.outcome.trace, loaded.invariants[invariant])
