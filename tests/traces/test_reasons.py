@@ -13,12 +13,10 @@ from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.conditions import Words
 from isrcheck.model.language.expressions import evaluate
 from isrcheck.model.language.tracing import layout
-from tests.scenarios.shipped import FOLDERS
-from tests.traces.walks import walk
+from tests.traces.walks import VIOLATED, walk
 
 SOME = ("kip-101", "kip-279", "truncate-to-hw", "v1-split-brain", "v2-two-leaders-share-an-epoch")
 SOME += ("v3-one-epoch-two-leaders", "v3-unclean-election", "majority-forgets-its-vote", "alter-isr-lost-response")
-VIOLATED = sorted(name for name, folder in FOLDERS.items() if (folder / "trace.itf.json").exists())
 
 
 def found(name: str) -> tuple[Walked, Reasons]:
