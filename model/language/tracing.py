@@ -29,7 +29,9 @@ from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.properties import Asked, kind_of, questions_of
 from isrcheck.model.language.room import Room
 from isrcheck.model.language.running import heeded
-from isrcheck.model.language.symbolic import Place, TracedFlag, nodes_of, placed
+from isrcheck.model.language.symbolic.places import Place
+from isrcheck.model.language.symbolic.structures import nodes_of, placed
+from isrcheck.model.language.symbolic.terms import TracedFlag
 from isrcheck.model.language.system import Label, Predicate, Question, Transition, TransitionSystem, Variable, actor_of
 
 Invariant = Callable[[Any, Any], Any]

@@ -1,0 +1,111 @@
+"""Terms for a broker and for a set of brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.domains import Broker, BrokerSet, Flag, Number
+from isrcheck.model.language.expressions import TRUE, Expression
+from isrcheck.model.language.logic import every, some
+from isrcheck.model.language.symbolic.terms import Term, TracedFlag, TracedNumber
+
+
+class TracedBroker(Term):
+    """A broker held in the state, or none."""
+
+    __slots__ = ()
+    domain: Broker
+
+    def _may_be_none(self) -> bool:
+        return self.domain.optional
+
+    @property
+    def is_none(self) -> TracedFlag:
+        return TracedFlag(e.eq(self.node, e.constant("broker", -1)), self.defined, Flag())
+
+    def _constant(self, value: object) -> Expression | None:
+        if isinstance(value, BrokerId):
+            return e.constant("broker", value.number)
+        return e.constant("broker", -1) if value is None or isinstance(value, NoBroker) else None
+
+
+class TracedSet(Term):
+    """A set of brokers."""
+
+    __slots__ = ()
+    domain: BrokerSet
+
+    @property
+    def _count(self) -> int:
+        return self.domain.element.count
+
+    def _constant(self, value: object) -> Expression | None:
+        if not isinstance(value, set | frozenset | list | tuple) or not all(isinstance(x, BrokerId) for x in value):
+            return None
+        return e.constant("set", sum(1 << x.number for x in set(value)))
+
+    def _binary(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedSet:
+        b = self._lift(other)
+        return TracedSet(operation(self.node, b.node), e.and_(self.defined, b.defined), self.domain)
+
+    def __or__(self, other: Any) -> TracedSet:
+        return self._binary(other, e.union)
+
+    def __and__(self, other: Any) -> TracedSet:
+        return self._binary(other, e.intersection)
+
+    def __sub__(self, other: Any) -> TracedSet:
+        return self._binary(other, e.difference)
+
+    def __rsub__(self, other: Any) -> TracedSet:
+        return self._binary(other, lambda a, b: e.difference(b, a))
+
+    def __le__(self, other: Any) -> TracedFlag:
+        b = self._lift(other)
+        return TracedFlag(e.subset(self.node, b.node), e.and_(self.defined, b.defined), Flag())
+
+    def __ge__(self, other: Any) -> TracedFlag:
+        b = self._lift(other)
+        return TracedFlag(e.subset(b.node, self.node), e.and_(self.defined, b.defined), Flag())
+
+    __ror__ = __or__
+    __rand__ = __and__
+
+    def has(self, broker: Any) -> TracedFlag:
+        """Whether the broker is in the set; none is in no set."""
+        b = self._broker(broker)
+        return TracedFlag(e.has(self.node, b.node), e.and_(self.defined, b.defined), Flag())
+
+    def including(self, broker: Any) -> TracedSet:
+        """The set with the broker; none adds nothing."""
+        return self | self._only(broker)
+
+    def excluding(self, broker: Any) -> TracedSet:
+        """The set without the broker."""
+        return self - self._only(broker)
+
+    def every(self, holds: Callable[[BrokerId], Any]) -> Any:
+        """Whether it holds for every member."""
+        return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self._count)))
+
+    def some(self, holds: Callable[[BrokerId], Any]) -> Any:
+        """Whether it holds for some member."""
+        return some(self.has(b) & holds(b) for b in map(BrokerId, range(self._count)))
+
+    @property
+    def size(self) -> TracedNumber:
+        return TracedNumber(e.size(self.node), self.defined, Number(0, self._count))
+
+    @property
+    def is_empty(self) -> TracedFlag:
+        return TracedFlag(e.eq(self.node, e.constant("set", 0)), self.defined, Flag())
+
+    def _broker(self, broker: Any) -> Term:
+        return TracedBroker(e.constant("broker", -1), TRUE, Broker(True, self._count))._lift(broker)
+
+    def _only(self, broker: Any) -> TracedSet:
+        b = self._broker(broker)
+        return TracedSet(e.only(b.node, self._count), b.defined, self.domain)

@@ -1,0 +1,355 @@
+"""Structures (record, per(...), sequence, messages): at a place of the state, where parts of them can be assigned, or
+values of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
+
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import Domain, Flag, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.expressions import FALSE, TRUE, Expression
+from isrcheck.model.language.symbolic.places import Place, Step
+from isrcheck.model.language.symbolic.storing import TERMS, constants, fits, scalar_of, term_of
+from isrcheck.model.language.symbolic.terms import Choice, Symbolic, Term, TracedFlag, TracedNumber
+
+
+class Structure(Symbolic):
+    """A value of several leaves, at a place of the state or by itself."""
+
+    __slots__ = ("_domain", "_place", "_value", "_defined")
+    _domain: Domain
+    _place: Place | None
+    _value: list[Expression] | None
+    _defined: Expression
+
+    def __init__(
+        self, domain: Domain, place: Place | None, value: list[Expression] | None, defined: Expression
+    ) -> None:
+        for name, content in (("_domain", domain), ("_place", place), ("_value", value), ("_defined", defined)):
+            object.__setattr__(self, name, content)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise mistake(f"{self!r}.{name} is assigned", f"assign {self!r} as a whole, through s")
+
+    @property
+    def _nodes(self) -> list[Expression]:
+        if self._place is not None:
+            return self._place.read(self._domain.width)
+        return self._given
+
+    @property
+    def _is_defined(self) -> Expression:
+        return self._place.defined if self._place is not None else self._defined
+
+    def _part(self, domain: Domain, offset: int) -> Any:
+        """The value of `domain` that begins `offset` leaves into this one."""
+        if self._place is not None:
+            return placed(domain, self._place.within(offset))
+        return wrapped(domain, self._given[offset : offset + domain.width], self._defined)
+
+    @property
+    def _given(self) -> list[Expression]:
+        """The expressions of a value that lies at no place."""
+        assert self._value is not None
+        return self._value
+
+    def _assign(self, nodes: list[Expression], defined: Expression, what: str) -> None:
+        if self._place is None:
+            raise mistake(f"{what} changes a value that is not in the state", "change it through s, where it is kept")
+        self._place.write(nodes, defined)
+
+    def _part_assign(self, domain: Domain, offset: int, value: Any) -> None:
+        if self._place is None:
+            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+        nodes, defined = nodes_of(domain, value)
+        self._place.within(offset).write(nodes, defined)
+
+    def _kind(self) -> Domain:
+        return self._domain
+
+    def _either(self, condition: TracedFlag, yes: Any, no: Any) -> Any:
+        (xs, dx), (ys, dy) = nodes_of(self._domain, yes), nodes_of(self._domain, no)
+        nodes = [e.if_(condition.node, x, y) for x, y in zip(xs, ys, strict=True)]
+        return wrapped(self._domain, nodes, condition._chosen(dx, dy))
+
+    def __eq__(self, other: object) -> Any:
+        nodes, defined = nodes_of(self._domain, other)
+        same = e.and_(*(e.eq(x, y) for x, y in zip(self._nodes, nodes, strict=True)))
+        return TracedFlag(same, e.and_(self._is_defined, defined), Flag())
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
+    __hash__ = OfTheState.__hash__
+
+    def __repr__(self) -> str:
+        if self._place is None:
+            return f"a value ({self._domain})"
+        return self._place.state._path(self._place.start, self._domain)
+
+
+class TracedRecord(Structure):
+    __slots__ = ()
+    _domain: Record
+
+    def __getattr__(self, name: str) -> Any:
+        return self._part(*self._field(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._part_assign(*self._field(name), value)
+
+    def _field(self, name: str) -> tuple[Domain, int]:
+        if name not in self._domain.names:
+            raise ModelError(f"{caller()}: {self!r} has no field {name!r}; {nearest(name, self._domain.names)}")
+        position, domain = self._domain.fields[name]
+        return domain, sum(d.width for d in self._domain.domains[:position])
+
+
+class TracedPer(Structure):
+    __slots__ = ()
+    _domain: Per
+
+    def __getitem__(self, index: Any) -> Any:
+        index = index_of(self._domain.index, index)
+        if isinstance(index, int):
+            return self._part(self._domain.element, index * self._domain.element.width)
+        place = self._at(index)
+        if self._place is not None:
+            return placed(self._domain.element, place)
+        return self._choose(place)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        index = index_of(self._domain.index, index)
+        if isinstance(index, int):
+            self._part_assign(self._domain.element, index * self._domain.element.width, value)
+        elif self._place is None:
+            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+        else:
+            self._at(index).write(*nodes_of(self._domain.element, value))
+
+    def _at(self, index: Term) -> Place:
+        """The place that an index held in the state picks."""
+        first = self._domain.index.scalars[0].low
+        step = Step(index.node, first, self._domain.element.width, self._domain.count)
+        inside = e.and_(*(fits(self._domain.index, [index.node])), index.defined)
+        place = self._place
+        if place is None:
+            return Place(None, 0, (step,), inside)  # type: ignore[arg-type]
+        return Place(place.state, place.start, (*place.steps, step), e.and_(place.defined, inside))
+
+    def _choose(self, place: Place) -> Any:
+        width = self._domain.element.width
+        nodes = self._given[:width]
+        for condition, start in list(place.locations())[1:]:
+            nodes = [e.if_(condition, x, y) for x, y in zip(self._given[start : start + width], nodes, strict=True)]
+        return wrapped(self._domain.element, nodes, e.and_(self._defined, place.defined))
+
+
+class TracedSequence(Structure):
+    """A log or a queue."""
+
+    __slots__ = ()
+    _domain: Sequence_
+
+    def __getitem__(self, offset: Any) -> NoReturn:
+        raise mistake(f"{self!r}[{offset!r}] indexes a sequence", "write .at(offset), .first or .last")
+
+    def _slots(self) -> list[list[Expression]]:
+        width, nodes = self._domain.element.width, self._nodes
+        return [nodes[1 + i * width : 1 + (i + 1) * width] for i in range(self._domain.capacity)]
+
+    def _padding(self) -> list[Expression]:
+        return constants(self._domain.element, self._domain.element.first)
+
+    @property
+    def length(self) -> TracedNumber:
+        return TracedNumber(self._nodes[0], self._is_defined, Number(0, self._domain.capacity))
+
+    @property
+    def is_empty(self) -> Any:
+        return self.length == 0
+
+    @property
+    def is_full(self) -> Any:
+        return self.length == self._domain.capacity
+
+    @property
+    def first(self) -> Any:
+        """The element at offset 0; it means something where there is one."""
+        return self.at(0)
+
+    @property
+    def last(self) -> Any:
+        """The element at the greatest offset; it means something where there is one."""
+        return self.at(self.length - 1)
+
+    def at(self, offset: Any) -> Any:
+        """The element at an offset; it means something where the offset is below the length."""
+        at = self.length._lift(offset)
+        if at.node.high < 0 or at.node.low >= self._domain.capacity:
+            raise mistake(
+                f"offset {offset!r} of {self!r} is out of range", f"use an offset from 0 to {self._domain.capacity - 1}"
+            )
+        inside = e.and_(e.le(e.constant("number", 0), at.node), e.lt(at.node, self.length.node))
+        nodes: list[Expression] | None = None
+        for i, slot in enumerate(self._slots()):
+            here = e.eq(at.node, e.constant("number", i))
+            nodes = slot if nodes is None else [e.if_(here, x, y) for x, y in zip(slot, nodes, strict=True)]
+        assert nodes is not None
+        return wrapped(self._domain.element, nodes, e.and_(self._is_defined, at.defined, inside))
+
+    def appended(self, element: Any) -> TracedSequence:
+        """The sequence with an element at the end; it means something where there is room."""
+        new, defined = nodes_of(self._domain.element, element)
+        end = self.length.node
+        slots = [
+            e.if_(e.eq(end, e.constant("number", i)), x, y)
+            for i, slot in enumerate(self._slots())
+            for x, y in zip(new, slot, strict=True)
+        ]
+        room = e.lt(end, e.constant("number", self._domain.capacity))
+        nodes = [e.add(end, e.constant("number", 1)), *slots]
+        return TracedSequence(self._domain, None, nodes, e.and_(self._is_defined, defined, room))
+
+    def truncated(self, length: Any) -> TracedSequence:
+        """The elements below an offset; it means something where there are at least so many."""
+        kept = self.length._lift(length)
+        slots = [
+            e.if_(e.lt(e.constant("number", i), kept.node), x, y)
+            for i, slot in enumerate(self._slots())
+            for x, y in zip(slot, self._padding(), strict=True)
+        ]
+        inside = e.and_(e.le(e.constant("number", 0), kept.node), e.le(kept.node, self.length.node))
+        return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
+
+    def without_first(self) -> TracedSequence:
+        """The sequence without its first element, the others moved up; it means something where there is one."""
+        slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
+        some = e.lt(e.constant("number", 0), self.length.node)
+        length = e.subtract(self.length.node, e.constant("number", 1))
+        return TracedSequence(self._domain, None, [length, *slots], e.and_(self._is_defined, some))
+
+    def append(self, element: Any) -> None:
+        """Puts an element at the end."""
+        self._become(self.appended(element), ".append")
+
+    def truncate(self, length: Any) -> None:
+        """Keeps the elements below an offset."""
+        self._become(self.truncated(length), ".truncate")
+
+    def remove_first(self) -> None:
+        """Takes the first element away."""
+        self._become(self.without_first(), ".remove_first")
+
+    def _become(self, value: TracedSequence, what: str) -> None:
+        self._assign(value._nodes, value._is_defined, what)
+
+
+class TracedMessages(Structure):
+    __slots__ = ()
+    _domain: Messages
+
+    def has(self, element: Any) -> TracedFlag:
+        chosen, defined = self._chosen(element)
+        found = e.or_(*(e.and_(c, bit) for c, bit in zip(chosen, self._nodes, strict=True)))
+        return TracedFlag(found, e.and_(self._is_defined, defined), Flag())
+
+    def add(self, element: Any) -> None:
+        chosen, defined = self._chosen(element)
+        bits = [e.or_(bit, c) for c, bit in zip(chosen, self._nodes, strict=True)]
+        self._assign(bits, e.and_(self._is_defined, defined), ".add")
+
+    def remove(self, element: Any) -> None:
+        """Takes the element away if it is there."""
+        chosen, defined = self._chosen(element)
+        bits = [e.and_(bit, e.not_(c)) for c, bit in zip(chosen, self._nodes, strict=True)]
+        self._assign(bits, e.and_(self._is_defined, defined), ".remove")
+
+    @property
+    def is_empty(self) -> TracedFlag:
+        return TracedFlag(e.not_(e.or_(*self._nodes)), self._is_defined, Flag())
+
+    def _chosen(self, element: Any) -> tuple[list[Expression], Expression]:
+        """For each possible element whether it is this one."""
+        nodes, defined = nodes_of(self._domain.element, element)
+        return [
+            e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(self._domain.element, value), strict=True)))
+            for value in self._domain.elements
+        ], defined
+
+
+STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
+    Record: TracedRecord,
+    Sequence_: TracedSequence,
+    Messages: TracedMessages,
+    Per: TracedPer,
+}
+
+
+def placed(domain: Domain, place: Place) -> Any:
+    """The value of a domain at a place; a scalar is read at once."""
+    if type(domain) in TERMS:
+        return TERMS[type(domain)](place.read(1)[0], place.defined, domain)
+    return STRUCTURES[type(domain)](domain, place, None, TRUE)
+
+
+def wrapped(domain: Domain, nodes: list[Expression], defined: Expression) -> Any:
+    """The value of a domain that these expressions make up."""
+    if type(domain) in TERMS:
+        return TERMS[type(domain)](nodes[0], defined, domain)
+    return STRUCTURES[type(domain)](domain, None, nodes, defined)
+
+
+def index_of(domain: Domain, index: Any) -> int | Term:
+    """The position of a parameter among an index's values, or the term of an index that the state decides."""
+    term = term_of(domain, index, "index by")
+    if isinstance(index, Term | Choice):
+        return term
+    if FALSE in fits(domain, [term.node]):
+        raise mistake(f"the index {index!r} is out of range", f"index by {domain}")
+    return term.node.low - domain.scalars[0].low
+
+
+def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
+    """The expressions of a value to be stored in a domain, and the condition under which it has one that fits."""
+    if isinstance(value, Choice):
+        (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
+        nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]
+        return nodes, value.condition._chosen(dx, dy)
+    if isinstance(value, Structure):
+        if value._domain != domain:
+            raise mistake(f"{value!r} is {value._domain}", f"store {domain} there")
+        return value._nodes, value._is_defined
+    if type(domain) in TERMS:
+        return scalar_of(domain, value)
+    parts: Iterable[tuple[Domain, Any]]
+    if isinstance(domain, Record) and isinstance(value, dict):
+        for name in {*value} ^ {*domain.names}:
+            raise ModelError(
+                f"{caller()}: {'unknown' if name in value else 'missing'} field {name!r}; "
+                f"write exactly: {', '.join(domain.names)}"
+            )
+        parts = [(d, value[name]) for name, d in zip(domain.names, domain.domains, strict=True)]
+    elif isinstance(domain, Per) and isinstance(value, list | tuple) and len(value) == domain.count:
+        parts = [(domain.element, x) for x in value]
+    elif isinstance(domain, Sequence_) and isinstance(value, list | tuple) and len(value) <= domain.capacity:
+        parts = [(domain.element, x) for x in value]
+        nodes, defined = _joined(parts)
+        padding = constants(domain.element, domain.element.first) * (domain.capacity - len(value))
+        return [e.constant("number", len(value)), *nodes, *padding], defined
+    elif isinstance(domain, Messages) and isinstance(value, list | tuple):
+        holder = TracedMessages(domain, None, constants(domain, frozenset()), TRUE)
+        chosen = [holder._chosen(x) for x in value]
+        bits = [e.or_(*column) for column in zip(*(c for c, _ in chosen), strict=True)] if chosen else holder._nodes
+        return bits, e.and_(*(d for _, d in chosen))
+    else:
+        raise mistake(f"{value!r} is not {domain}", "store a value of that domain")
+    return _joined(parts)
+
+
+def _joined(parts: Iterable[tuple[Domain, Any]]) -> tuple[list[Expression], Expression]:
+    made = [nodes_of(d, x) for d, x in parts]
+    return [node for nodes, _ in made for node in nodes], e.and_(*(defined for _, defined in made))

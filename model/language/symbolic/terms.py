@@ -1,0 +1,265 @@
+"""Terms: the scalars that a model's methods compute with while they are traced."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import Domain, Enum, Flag, Number
+from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.expressions import FALSE, LARGEST, TRUE, Expression
+
+
+class Symbolic(OfTheState):
+    """A term or a structure."""
+
+    __slots__ = ()
+
+    def _either(self, condition: TracedFlag, yes: Any, no: Any) -> Any:
+        """`yes` where the condition holds, else `no`: of this one's domain."""
+        raise NotImplementedError
+
+    def _kind(self) -> Domain:
+        raise NotImplementedError
+
+    def _shown(self) -> str:
+        return f": {self!r}"
+
+
+class Term(Symbolic):
+    """A scalar: `node`, which means something where `defined` holds."""
+
+    __slots__ = ("node", "defined", "domain")
+    node: Expression
+    defined: Expression
+    domain: Domain
+
+    def __init__(self, node: Expression, defined: Expression, domain: Domain) -> None:
+        put = object.__setattr__  # no assignment of a model's own
+        put(self, "node", node)
+        put(self, "defined", defined)
+        put(self, "domain", domain)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise mistake(f"{self!r}.{name} is assigned", f"assign {self!r} as a whole, through s")
+
+    __hash__ = OfTheState.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        b = self._lift(other)
+        return TracedFlag(e.eq(self.node, b.node), e.and_(self.defined, b.defined), Flag())
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
+    def __repr__(self) -> str:
+        return e.render(self.node)
+
+    def _lift(self, other: object) -> Term:
+        """The other operand as a term of this one's kind."""
+        if isinstance(other, Term) and type(other) is type(self):
+            return other
+        if isinstance(other, Choice):
+            yes, no = self._lift(other.yes), self._lift(other.no)
+            return other.condition.choose(yes, no)  # type: ignore[no-any-return]
+        if not isinstance(other, Symbolic):
+            plain = self._constant(other)
+            if plain is not None:
+                return type(self)(plain, TRUE, self.domain)
+        raise mistake(f"{e.render(self.node)} is combined with {other!r}", f"use {self.domain}")
+
+    def _constant(self, value: object) -> Expression | None:
+        raise NotImplementedError
+
+    def _either(self, condition: TracedFlag, yes: Any, no: Any) -> Term:
+        a, b = self._lift(yes), self._lift(no)
+        node = e.if_(condition.node, a.node, b.node)
+        return type(self)(node, condition._chosen(a.defined, b.defined), self.domain)
+
+    def _kind(self) -> Domain:
+        return self.domain
+
+    def _operators(self) -> tuple[str, str]:
+        return self.domain.operators
+
+
+class TracedFlag(Term):
+    __slots__ = ()
+
+    def _constant(self, value: object) -> Expression | None:
+        return (TRUE if value else FALSE) if isinstance(value, bool) else None
+
+    def __and__(self, other: Any) -> TracedFlag:
+        b = self._lift(other)
+        return TracedFlag(e.and_(self.node, b.node), _kleene(self, b, decides=e.not_), self.domain)
+
+    def __or__(self, other: Any) -> TracedFlag:
+        b = self._lift(other)
+        return TracedFlag(e.or_(self.node, b.node), _kleene(self, b, decides=lambda x: x), self.domain)
+
+    def __invert__(self) -> TracedFlag:
+        return TracedFlag(e.not_(self.node), self.defined, self.domain)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def choose(self, yes: Any, no: Any) -> Any:
+        """`yes` where the flag holds, else `no`."""
+        model = next((x for x in (yes, no) if isinstance(x, Symbolic)), None)
+        if model is None:
+            if not isinstance(yes, int) or not isinstance(no, int):
+                return Choice(self, yes, no)
+            model = _of_plain(yes)
+        return model._either(self, yes, no)
+
+    def _chosen(self, yes: Expression, no: Expression) -> Expression:
+        return e.and_(self.defined, e.if_(self.node, yes, no))
+
+
+def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Expression:
+    """Where `a & b` (or, dually, `a | b`) has a value: both have one, or one of them decides alone."""
+    if a.defined is TRUE and b.defined is TRUE:
+        return TRUE
+    return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(OfTheState):
+    """`when` between two plain values: of which domain shows where it is stored or compared."""
+
+    condition: TracedFlag
+    yes: Any
+    no: Any
+
+    def _may_be_none(self) -> bool:
+        return True
+
+    def _each(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        return self.condition.choose(operation(self.yes, other), operation(self.no, other))
+
+    def __eq__(self, other: object) -> Any:
+        return self._each(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._each(other, operator.ne)
+
+    def __le__(self, other: Any) -> Any:
+        return self._each(other, operator.le)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._each(other, operator.ge)
+
+    def __or__(self, other: Any) -> Any:
+        return self._each(other, operator.or_)
+
+    def __and__(self, other: Any) -> Any:
+        return self._each(other, operator.and_)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._each(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._each(other, lambda mine, theirs: theirs - mine)
+
+    __ror__, __rand__ = __or__, __and__
+
+    def _shown(self) -> str:
+        return f": {self!r}"
+
+    __hash__ = OfTheState.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise mistake(
+            f"{self!r} has no .{name}: both its values are plain", f"write when(condition, a.{name}, b.{name})"
+        )
+
+    def __repr__(self) -> str:
+        return f"when({self.condition!r}, {self.yes!r}, {self.no!r})"
+
+
+def _of_plain(value: int) -> Term:
+    if isinstance(value, bool):
+        return TracedFlag(FALSE, TRUE, Flag())
+    return TracedNumber(e.constant("number", value), TRUE, Number(value, value))
+
+
+class TracedNumber(Term):
+    __slots__ = ()
+
+    def _constant(self, value: object) -> Expression | None:
+        number = isinstance(value, int) and not isinstance(value, bool)
+        return _fitting(e.constant("number", value)) if number else None  # type: ignore[arg-type]
+
+    def _compare(self, other: Any, test: Callable[[Expression, Expression], Expression]) -> TracedFlag:
+        b = self._lift(other)
+        return TracedFlag(test(self.node, b.node), e.and_(self.defined, b.defined), Flag())
+
+    def _combine(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedNumber:
+        b = self._lift(other)
+        node = _fitting(operation(self.node, b.node))
+        return TracedNumber(node, e.and_(self.defined, b.defined), Number(node.low, node.high))
+
+    def __le__(self, other: Any) -> TracedFlag:
+        return self._compare(other, e.le)
+
+    def __lt__(self, other: Any) -> TracedFlag:
+        return self._compare(other, e.lt)
+
+    def __ge__(self, other: Any) -> TracedFlag:
+        return self._compare(other, lambda a, b: e.le(b, a))
+
+    def __gt__(self, other: Any) -> TracedFlag:
+        return self._compare(other, lambda a, b: e.lt(b, a))
+
+    def __add__(self, other: Any) -> TracedNumber:
+        return self._combine(other, e.add)
+
+    def __sub__(self, other: Any) -> TracedNumber:
+        return self._combine(other, e.subtract)
+
+    def __rsub__(self, other: Any) -> TracedNumber:
+        return self._combine(other, lambda a, b: e.subtract(b, a))
+
+    def __mul__(self, other: Any) -> TracedNumber:
+        return self._combine(other, e.multiply)
+
+    def __neg__(self) -> TracedNumber:
+        return 0 - self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+class TracedMember(Term):
+    """A value of an enum."""
+
+    __slots__ = ()
+
+    def _constant(self, value: object) -> Expression | None:
+        return e.constant("enum", member(self.domain, value)) if isinstance(value, str) else None
+
+    def _lift(self, other: object) -> Term:
+        if isinstance(other, TracedMember) and other.domain != self.domain:
+            raise mistake(f"{other!r} is {other.domain}", f"compare {self!r} with {self.domain}")
+        return super()._lift(other)
+
+
+def _fitting(node: Expression) -> Expression:
+    """The number; `ModelError` where it may be too large for an engine that computes with 64 bits."""
+    if node.low < -LARGEST or node.high > LARGEST:
+        what = f"{e.render(node)} can be from {node.low} to {node.high}, more than 63 bits hold"
+        raise mistake(what, "compute with smaller numbers")
+    return node
+
+
+def member(domain: Domain, name: str) -> int:
+    """The position of an enum's member."""
+    assert isinstance(domain, Enum)
+    if name not in domain.members:
+        raise ModelError(f"{caller()}: {name!r} is not {domain}; {nearest(name, domain.members)}")
+    return domain.members.index(name)
