@@ -165,8 +165,7 @@ def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, i
     last: dict[Register, int] = {}
     steps = list(_steps(parts))
     for step, (reads, _) in enumerate(steps):
-        for register in reads:
-            last[register] = step
+        last.update(dict.fromkeys(reads, step))
     places: dict[Register, int] = {}
     free: dict[bool, list[int]] = {False: [], True: []}
     count = {False: 0, True: 0}

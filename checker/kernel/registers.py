@@ -14,7 +14,7 @@ Function = Callable[[Column, Column, Column], object]
 """From two columns to a third, which is the last argument."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Register:
     """A column before it has its place; `kept` ones are filled before the program runs and have a place for good."""
 
@@ -23,7 +23,7 @@ class Register:
     kept: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Instruction:
     """`function(a, b, out)`."""
 

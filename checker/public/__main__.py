@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ _MOMENT = 0.01
 def main() -> None:
     """Runs the command of this process's arguments, and ends the process."""
     hear_every_interruption()
+    gc.set_threshold(50_000)  # expressions are many, alive until the end, and in no circles that would be worth a look
     if sys.stdout is None:  # closed by whoever started this: what is said goes nowhere
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -62,11 +63,13 @@ def _answer(
 def _pool(workers: int) -> ProcessPoolExecutor:
     # Spawned: a fork would copy threads and locks of this process in whatever state they are.
     spawning = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_leave_interrupts_to_the_parent)
+    return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_begin)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _begin() -> None:
+    """Interrupts are the parent's; garbage is looked for as seldom as there."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000)
 
 
 @contextmanager

@@ -110,13 +110,14 @@ def _flag(op: str, *arguments: Expression) -> Expression:
 
 def not_(a: Expression) -> Expression:
     """The negation, pushed inwards through `and` and `or`, so that equal conditions are equal nodes."""
-    if is_constant(a):
-        return FALSE if a is TRUE else TRUE
-    if a.operator == "not":
-        return a.arguments[0]
     if a.negation is None:
-        dual = {"and": or_, "or": and_}.get(a.operator)
-        a.negation = dual(*map(not_, a.arguments)) if dual else _flag("not", a)
+        if is_constant(a):
+            a.negation = FALSE if a is TRUE else TRUE
+        elif a.operator == "not":
+            a.negation = a.arguments[0]
+        else:
+            dual = {"and": or_, "or": and_}.get(a.operator)
+            a.negation = dual(*map(not_, a.arguments)) if dual else _flag("not", a)
     return a.negation
 
 
@@ -196,8 +197,13 @@ def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, i
 def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
     """Without the bounds that other bounds imply; None where they contradict each other."""
     bounds = {part: bound for part in parts if (bound := _bound(part, conjunction))}
-    ranges: dict[Expression, tuple[int, int]] = {}
     compared = [bound for part in parts for bound in _comparison(part, conjunction)]
+    if not bounds and not compared:
+        return parts
+    ranges: dict[Expression, tuple[int, int]] = {}
+    literals: dict[Expression, list[tuple[Expression, int, int]]] = {}
+    for part, (x, low, high) in bounds.items():
+        literals.setdefault(x, []).append((part, low, high))
     for x, low, high in [*bounds.values(), *compared]:
         known = ranges.get(x, (x.low, x.high))
         ranges[x] = max(low, known[0]), min(high, known[1])
@@ -205,10 +211,7 @@ def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | 
         return None
     implied = set()
     for part, (x, low, high) in bounds.items():
-        if any(
-            other is not part and other not in implied and y is x and low <= a and b <= high
-            for other, (y, a, b) in bounds.items()
-        ):
+        if any(other is not part and other not in implied and low <= a and b <= high for other, a, b in literals[x]):
             implied.add(part)
     return [part for part in parts if part not in implied]
 
