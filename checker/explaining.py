@@ -12,6 +12,7 @@ from isrcheck.checker.traces.fixes import Control, fix
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.model.language import Model
 from isrcheck.model.language.system import shown
+from isrcheck.model.language.written import is_written
 
 
 def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
@@ -30,7 +31,9 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
     walked = Walked(model, finding.trace, predicate)
-    return replace(finding, fixes=tuple(fix(walked, name, each) for each in controls))
+    asked = {name: predicate} if is_written(name) else {}  # a text is asked of the fixed design too
+    fixes = (fix(walked, name, replace(each, invariants={**each.invariants, **asked})) for each in controls)
+    return replace(finding, fixes=tuple(fixes))
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:

@@ -9,7 +9,7 @@ import linecache
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -21,6 +21,7 @@ from isrcheck.model.language import Model, ModelError, UnknownName
 from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.properties import KINDS, kind_of
+from isrcheck.model.language.written import is_written, written
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
@@ -59,6 +60,11 @@ class LoadedModel:
             )
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
+    def with_written(self, names: Iterable[str | None]) -> LoadedModel:
+        """The same with the conditions among these names: what is no name is an invariant written as text."""
+        found = {name: written(name) for name in names if name is not None and is_written(name)}
+        return replace(self, invariants={**self.invariants, **found}) if found else self
+
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
         """Invariants by name; without names the default ones."""
         picked = self._default() if names is None else names
@@ -86,6 +92,8 @@ class LoadedModel:
     def _invariant(self, name: str) -> Invariant:
         if name in self.invariants:
             return self.invariants[name]
+        if is_written(name):
+            return written(name)
         lacking = library_invariants().get(name)
         if lacking is not None:
             missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))

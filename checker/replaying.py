@@ -38,7 +38,14 @@ def replay(
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
-    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
+    """The model that the user names, or the shipped one that the file names; a path in a file is never followed.
+
+    Conditions that the file has as text are asked of it as well.
+    """
+    return _named_or_shipped(traces, named).with_written(each.name for each in traces.recordings)
+
+
+def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
     if isinstance(named, LoadedModel):
         return named
     if isinstance(named, type):

@@ -23,6 +23,7 @@ PAGES = [
     "docs/liveness.md",
     "docs/simulation.md",
     "docs/symmetry.md",
+    "docs/language.md",
     *SCENARIOS,
 ]
 

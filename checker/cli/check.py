@@ -91,9 +91,9 @@ class Question:
     "--invariant",
     "invariants",
     multiple=True,
-    metavar="NAME",
+    metavar="NAME|TEXT",
     shell_complete=completing.invariants,
-    help="Check just these; may be repeated.",
+    help="Check just these, by name or as text: 'every b: s.log[b].length < 3'.",
 )
 @liveness_options
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
@@ -199,6 +199,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
         invariants, liveness, fairness = scenario.invariants, scenario.liveness, scenario.fairness
     from isrcheck.checker.checking import check, resolved
 
+    loaded = loaded.with_written(invariants or ())
     with blaming(loaded.origin):
         loaded.chosen(invariants)
         loaded.asked(liveness)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.export import require_names
 from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.output import require_writable, write_json
 from isrcheck.checker.failures import Failure
@@ -44,6 +45,7 @@ def command(
     description. Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
     """
     require_writable(json)
+    require_names(invariants)
     chosen = _tools(tools)
     ours = _ours(model, settings, profile, invariants)
     found = _theirs(model, settings, profile, invariants, chosen, max_seconds, max_memory, ours.generated_total)

@@ -70,11 +70,22 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
         write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
 
 
+def require_names(invariants: tuple[str, ...]) -> None:
+    """Raises `UnknownName` for a condition that is asked as text: in other languages an invariant has a name."""
+    from isrcheck.model.language.written import is_written
+
+    for text in filter(is_written, invariants):
+        raise UnknownName(
+            f"{text!r} has no name that others could know; write it as an @invariant into the model's file"
+        )
+
+
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
     """A model as data; by name or file, with the profile and settings of a command line."""
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.tracing import trace
 
+    require_names(invariants)
     loaded = load_model_class(model)
     with blaming(loaded.origin):
         return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))
@@ -94,6 +105,7 @@ def promised(
     from isrcheck.model.language.fairness import obligations
     from isrcheck.model.language.tracing import trace
 
+    require_names(invariants)
     loaded = load_model_class(model)
     with blaming(loaded.origin):
         made = model_at(loaded, settings, profile)

@@ -90,6 +90,14 @@ control_option = click.option(
     help="Say where a fixed design parts from a trace: NAME=VALUE of a setting, a scenario, or a model.",
 )
 
+expression_option = click.option(
+    "--expression",
+    "expressions",
+    multiple=True,
+    metavar="TEXT",
+    help="Say what this is at each state: 's.quorum.isr'; repeatable.",
+)
+
 shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
 
 

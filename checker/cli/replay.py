@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import control_option, settings_option
+from isrcheck.checker.cli.options import control_option, expression_option, settings_option
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.checker.failures import Failure, failure_of
 from isrcheck.checker.profiles import settings_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--invariant", metavar="NAME", help="Replay just the trace of this invariant.")
 @click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in what it was recorded for, else 10.")
 @control_option
+@expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
@@ -40,6 +41,7 @@ def command(
     quiet: bool,
     json_path: str | None,
     controls: tuple[str, ...],
+    expressions: tuple[str, ...],
 ) -> None:
     """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
 
@@ -56,16 +58,21 @@ def command(
     failure: Failure | None = None
     try:
         require_writable(json_path)
-        _, replayed = replayed_file(file, spec, settings, invariant, about, controls)
+        interpreter, replayed = replayed_file(file, spec, settings, invariant, about, controls)
         code = _exit_code(replayed, expect_violation)
-        about["traces"] = [each.to_json() for each in replayed]
+        values = [values_along(interpreter, each, expressions) for each in replayed]
+        about["traces"] = [
+            each.to_json() | ({"expressions": along} if along else {})
+            for each, along in zip(replayed, values, strict=True)
+        ]
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is None:
             raise
         code, about["reason"] = failure.code, failure.message
     else:
-        click.echo("\n".join(shown(replayed, plain, quiet)), err=json_path == STDOUT)
+        lines = [*shown(replayed, plain, quiet), *values_text(replayed, values)]
+        click.echo("\n".join(lines), err=json_path == STDOUT)
     if json_path is not None and code != Exit.OUTPUT:
         write_json(json_path, {**about, "exit_code": code})
     if failure is not None:
@@ -85,6 +92,27 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
         elif each.outcome.valid:
             told.append([each])
     return [line for section in [lines, *(["", *replayed_text(group, plain)] for group in told)] for line in section]
+
+
+def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
+    """What each expression is at each state of a valid trace."""
+    if not expressions or not replayed.outcome.valid:
+        return {}
+    from isrcheck.checker.traces.evaluated import evaluated
+
+    states = [step.state for step in replayed.outcome.trace.steps]
+    return {text: evaluated(interpreter.model, states, text) for text in expressions}
+
+
+def values_text(replayed: list[Replayed], values: list[dict[str, list[str]]]) -> list[str]:
+    """The values of expressions along traces: at the first state, and wherever they change."""
+    lines = []
+    for each, along in zip(replayed, values, strict=True):
+        for text, found in along.items():
+            lines += ["", text if len(replayed) == 1 else f"{each.recording.title}: {text}"]
+            changed = [i for i, value in enumerate(found) if i == 0 or value != found[i - 1]]
+            lines += [f"{i + 1:>3}  {found[i]}" for i in changed]
+    return lines
 
 
 def replayed_file(

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.cli.options import control_option, settings_option
+from isrcheck.checker.cli.options import control_option, expression_option, settings_option
 from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_text
-from isrcheck.checker.cli.replay import replayed_file, shown
+from isrcheck.checker.cli.replay import replayed_file, shown, values_along, values_text
 from isrcheck.checker.results import Exit
 
 
@@ -18,6 +18,7 @@ from isrcheck.checker.results import Exit
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Show just the trace of this invariant.")
 @control_option
+@expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--html", metavar="FILE", help="Write the traces as a page for a browser; - is standard output.")
 @click.option("--svg", type=plot_file, metavar="FILE", help="Write the first trace as a picture; - is standard output.")
@@ -30,6 +31,7 @@ def command(
     html: str | None,
     svg: str | None,
     controls: tuple[str, ...],
+    expressions: tuple[str, ...],
 ) -> None:
     """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words; nothing is searched.
 
@@ -40,7 +42,9 @@ def command(
     require_writable(html)
     require_writable(svg)
     interpreter, replayed = replayed_file(file, spec, settings, invariant, about, controls)
-    click.echo("\n".join(shown(replayed, plain, quiet=False)), err=STDOUT in (html, svg))
+    values = [values_along(interpreter, each, expressions) for each in replayed]
+    lines = [*shown(replayed, plain, quiet=False), *values_text(replayed, values)]
+    click.echo("\n".join(lines), err=STDOUT in (html, svg))
     if html is not None:
         from isrcheck.checker.pages.shown import shown_page
 

@@ -21,7 +21,13 @@ DEPTH: Final = 100
 
 @click.command("simulate", short_help="Walks at random through a model that is too large to explore.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option(
+    "--invariant",
+    "invariants",
+    multiple=True,
+    metavar="NAME|TEXT",
+    help="Check just these, by name or as text: 'every b: s.log[b].length < 3'.",
+)
 @click.option(
     "--walks", type=click.IntRange(min=1), metavar="N", help="How many walks; 10,000, unless --seconds is given."
 )

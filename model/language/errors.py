@@ -37,12 +37,13 @@ class _Running(threading.local):
     """What is known of the method of a model that runs in this thread.
 
     `made` are the mistakes made in it so far, None while none runs; `looks` is how many calls of `print` are under way;
-    `watched` hears of each function that it calls.
+    `watched` hears of each function that it calls. `written` says where, of a condition that is no line of a file.
     """
 
     made: list[ModelError] | None = None
     looks: int = 0
     watched: Any = None
+    written: str | None = None
 
 
 running = _Running()
@@ -98,6 +99,8 @@ def modellers_frame() -> FrameType:
 
 def caller() -> str:
     """`file:line` of the innermost frame outside the language: the modeller's own line."""
+    if running.written is not None:
+        return running.written
     frame = modellers_frame()
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

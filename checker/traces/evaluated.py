@@ -1,0 +1,42 @@
+"""What an expression is at each state of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isrcheck.checker.wording.values import text_of
+from isrcheck.model.language import Model
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.concrete import said
+from isrcheck.model.language.domains import Flag
+from isrcheck.model.language.plain import Part, Plain, PlainFlag, State, Undefined
+from isrcheck.model.language.written import value_of
+
+
+def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
+    """The value of an expression in each of some states, as text; raises `NotRead` where it says nothing."""
+    return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case Undefined():
+            return f"undefined: {value._failure.what}"
+        case Part():
+            return text_of(value._domain, value._plain)
+        case Plain():
+            return text_of(value.domain, value.value)
+        case PlainFlag():
+            return text_of(Flag(), value.value)
+        case bool():
+            return text_of(Flag(), value)
+        case BrokerId():
+            return str(value.number)
+        case frozenset():
+            return "{" + ", ".join(sorted(_shown(x) for x in value)) + "}"
+        case None:
+            return "none"
+        case int() | str() | NoBroker():
+            return str(value)
+    return repr(value)

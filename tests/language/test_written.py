@@ -1,0 +1,329 @@
+"""Conditions written as text: each means what the same method means, and reaches nothing but state and model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from isrcheck import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.traces.evaluated import evaluated
+from isrcheck.model.language import (
+    Model,
+    ModelError,
+    action,
+    broker,
+    enum,
+    flag,
+    implies,
+    maximum,
+    messages,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    set_of,
+    setting,
+    when,
+)
+from isrcheck.model.language.concrete import holds, initial_states, leaves_of
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.expressions import evaluate
+from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.written import LONGEST, NotRead, is_written, written
+from tests.cli.running import run
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "checker/schema.json").read_text())
+
+
+class Everything(Model):
+    """A state of every kind of domain, of which any value can be any other."""
+
+    brokers_ = setting(2, counts=broker, at_least=1, at_most=3, meaning="brokers")
+    largest = setting(2, at_least=1, at_most=3, meaning="the largest number")
+
+    def variables(self) -> dict[str, Any]:
+        return {
+            "n": number(0, self.largest),
+            "up": flag,
+            "role": enum("leader", "follower"),
+            "chosen": optional(broker),
+            "isr": set_of(broker),
+            "log": per(broker, sequence(record(epoch=number(0, 1)), 2)),
+            "sent": messages(number(0, 1)),
+        }
+
+    @action(b=broker, n=number(0, 1), actor="b")
+    def go(self, s: Any, b: Any, n: Any) -> None:
+        """Something of everything."""
+        up = ~s.up
+        s.n = when(s.n < self.largest, s.n + 1, 0)
+        s.up = up
+        s.role = when(up, "leader", "follower")
+        s.chosen = b
+        s.isr = when(up, s.isr.including(b), s.isr.excluding(b))
+        s.log[b] = when(s.log[b].is_full, [], s.log[b].appended({"epoch": n}))
+        s.sent.add(n)
+
+    @property
+    def all_numbers(self) -> range:
+        return range(self.largest + 1)
+
+    def is_leader(self, s: Any, b: Any) -> Any:
+        """Whether a broker is the one that is chosen, and leads."""
+        return (s.chosen == b) & (s.role == "leader")
+
+
+SAME: list[tuple[str, Any]] = [
+    ("s.n < 2", lambda m, s: s.n < 2),
+    ("n < 2", lambda m, s: s.n < 2),
+    ("0 < n <= largest", lambda m, s: (s.n > 0) & (s.n <= m.largest)),
+    ("n != 1 or up and not n == 2", lambda m, s: (s.n != 1) | (s.up & ~(s.n == 2))),
+    ("n + 3 - 2 * n > 1 - -n", lambda m, s: s.n + 3 - 2 * s.n > s.n + 1),
+    ("role == 'leader'", lambda m, s: s.role == "leader"),
+    ("'leader' != role", lambda m, s: s.role != "leader"),
+    ("chosen is None", lambda m, s: s.chosen == None),  # noqa: E711
+    ("chosen is not None and chosen in isr", lambda m, s: (s.chosen != None) & s.isr.has(s.chosen)),  # noqa: E711
+    ("brokers[0] not in isr", lambda m, s: ~s.isr.has(m.brokers[0])),
+    ("isr <= {brokers[1]}", lambda m, s: s.isr <= {m.brokers[1]}),
+    ("isr | {broker(0)} == isr", lambda m, s: (s.isr | {m.broker(0)}) == s.isr),
+    ("isr.size >= 1", lambda m, s: s.isr.size >= 1),
+    ("every b: log[b].length < 2", lambda m, s: (s.log[m.brokers[0]].length < 2) & (s.log[m.brokers[1]].length < 2)),
+    ("some b: s.isr.has(b)", lambda m, s: s.isr.has(m.brokers[0]) | s.isr.has(m.brokers[1])),
+    (
+        "every b, c: implies(b != c, log[b].length <= log[c].length + 1)",
+        lambda m, s: (
+            (s.log[m.brokers[0]].length <= s.log[m.brokers[1]].length + 1)
+            & (s.log[m.brokers[1]].length <= s.log[m.brokers[0]].length + 1)
+        ),
+    ),
+    ("every x in all_numbers: some b: n != x or b in isr", lambda m, s: ~s.isr.is_empty),
+    ("some(b in isr for b in brokers)", lambda m, s: s.isr.has(m.brokers[0]) | s.isr.has(m.brokers[1])),
+    ("any(not log[b].is_empty for b in isr)", lambda m, s: s.isr.some(lambda b: ~s.log[b].is_empty)),
+    ("all(not log[b].is_empty for b in isr)", lambda m, s: s.isr.every(lambda b: ~s.log[b].is_empty)),
+    (
+        "every(log[b].is_empty for b in brokers if b != chosen)",
+        lambda m, s: (
+            ((s.chosen == m.brokers[0]) | s.log[m.brokers[0]].is_empty)
+            & ((s.chosen == m.brokers[1]) | s.log[m.brokers[1]].is_empty)
+        ),
+    ),
+    ("some(n == x for x in range(1, largest + 1) if x != 2)", lambda m, s: s.n == 1),
+    ("(n if up else 2 - n) == 1", lambda m, s: when(s.up, s.n, 2 - s.n) == 1),
+    ("maximum(n, 1) == 2", lambda m, s: maximum(s.n, 1) == 2),
+    ("when(up, n, 0) < 1", lambda m, s: when(s.up, s.n, 0) < 1),
+    ("implies(n < 2, is_leader(s, chosen))", lambda m, s: implies(s.n < 2, m.is_leader(s, s.chosen))),
+    ("self.is_leader(s, brokers[1]) == up", lambda m, s: m.is_leader(s, m.brokers[1]) == s.up),
+    ("sent.has(1) or sent.is_empty", lambda m, s: s.sent.has(1) | s.sent.is_empty),
+    ("log[chosen].last.epoch == 0", lambda m, s: s.log[s.chosen].last.epoch == 0),
+    ("log[brokers[0]].at(n).epoch == 1", lambda m, s: s.log[m.brokers[0]].at(s.n).epoch == 1),
+    ("True", lambda m, s: True),
+]
+
+
+def states(model: Model, most: int = 100) -> list[Any]:
+    """Some states, breadth first."""
+    interpreter = Interpreter(model, {})
+    found: dict[Any, None] = dict.fromkeys(initial_states(model))
+    queue = [*found]
+    for state in queue:
+        for _, after in interpreter.steps(state):
+            if after not in found and len(found) < most:
+                found[after] = None
+                queue.append(after)
+    return queue
+
+
+STATES = states(Everything())
+
+
+@pytest.mark.parametrize(("text", "method"), SAME, ids=[text for text, _ in SAME])
+def test_a_text_means_what_a_method_means(text: str, method: Any) -> None:
+    model = Everything()
+
+    def same(m: Any, s: Any) -> Any:
+        """As the text."""
+        return method(m, s)
+
+    asked = trace(model, {"text": written(text), "method": same}).invariants
+    one, other = (next(p for p in asked if p.name == name) for name in ("text", "method"))
+    values = set()
+    for state in STATES:
+        found = [_held(model, state, each) for each in (written(text), same)]
+        leaves = leaves_of(model, state)
+        traced = [evaluate((p.failure, p.holds), leaves) for p in (one, other)]
+        plain = "undefined" if traced[0][0] else bool(traced[0][1])
+        assert found[0] == found[1] == plain
+        assert traced[0][0] == traced[1][0]
+        values.add(found[0])
+    assert len(values) > 1 or text == "True", "no constant passes for it"
+
+
+def _held(model: Model, state: Any, predicate: Any) -> bool | str:
+    try:
+        return bool(holds(model, state, predicate).value)
+    except EvaluationError:
+        return "undefined"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 +", "column 1: invalid syntax; write a condition as Python does"),
+        ("n ==", "column 1: invalid syntax; write a condition as Python does"),
+        ("every b: n ==", "column 10: invalid syntax; write a condition as Python does"),
+        ("every 3: n == 1", "column 7: '3' is no name; write every b: ..., or some p in partitions: ..."),
+        ("nn == 1", "column 1: there is no 'nn'; did you mean n? "),
+        ("n == 1 and s.foo", "column 12: the state has no variable 'foo'; known: "),
+        ("every b: log[b].length.x == 1", "column 10: there is no .x: log[0].length; known: "),
+        ("n", "column 1: n is no condition; compare it with something"),
+        ("3", "column 1: 3 is no condition; compare it with something"),
+        ("isr <= 3", "column 1: "),
+        ("n < 'a'", "column 1: "),
+        ("'a' < 3", "column 1: '<' not supported between instances of 'str' and 'int'; use values of one kind"),
+        ("log[brokers[0]].append({})", "column 1: .append changes the state; a condition only reads it"),
+        ("role == 'nobody'", "column 1: 'nobody' is not one of leader, follower; known: follower, leader"),
+        ("every b in 3: up", "column 12: 3 has no members to go through; write brokers, or range(...) of a setting"),
+        ("every b in range(10000000): up", "has no members to go through"),
+        ("brokers[5] in isr", "column 1: [5] cannot be taken: tuple index out of range; index what is per(...)"),
+        ("n ** 2 == 1", "column 1: there is no such operator; write + - * of numbers, & | - of sets, and, or, not"),
+        ("every(up)", "column 1: a quantifier needs what it is about; write every(... for b in brokers)"),
+        ("is_leader(s)", "column 1: "),
+        ("up()", "column 1: a value of the state is called: up; write it without brackets"),
+        ("is_leader(s=s, b=chosen)", "column 1: a call with names or a star; give each value in its place"),
+        ("not " * 499 + "up", "it is nested too deeply; write it with fewer brackets"),
+        ("up\nand up", "it has more than one line, or characters that cannot be seen; write it in one line"),
+        ("up or " * 400 + "up", f"a condition of 2402 characters; {LONGEST} are the most"),
+        ("every a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u: a == b", "more than 1,000,000 steps"),
+    ],
+)  # fmt: skip
+def test_what_is_no_condition_is_said_with_its_column(text: str, message: str) -> None:
+    with pytest.raises(ModelError) as raised:
+        trace(Everything(), {"text": written(text)})
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true') == 0",
+        "().__class__ == 1",
+        "self.__class__ == 1",
+        "self._domains == 1",
+        "s._model == 1",
+        "isr._shown() == 1",
+        "'{0.__class__}'.format(s) == 'x'",
+        "(lambda: 1)() == 1",
+        "[x for x in brokers] == 1",
+        "(x := 1) == 1",
+        "f'{s}' == 'x'",
+        "print(1) == 1",
+        "open('x') == 1",
+        "getattr(s, 'n') == 1",
+        "type(s) == 1",
+        "every.__globals__ == 1",
+        "implies.__globals__ == 1",
+        "is_leader.__func__ == 1",
+        "brokers.__len__() == 1",
+        "brokers[0].number.real == 0",
+        "range.start == 0",
+    ],
+)
+def test_a_text_reaches_nothing_but_the_state_and_the_model(text: str) -> None:
+    with pytest.raises(NotRead):
+        trace(Everything(), {"text": written(text)})
+    with pytest.raises(NotRead):
+        holds(Everything(), STATES[0], written(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n", "0"),
+        ("up", "false"),
+        ("chosen", "none"),
+        ("isr", "{}"),
+        ("isr | {brokers[1], brokers[0]}", "{0, 1}"),
+        ("{brokers[1], brokers[0]}", "{0, 1}"),
+        ("log", "<0: [], 1: []>"),
+        ("log[brokers[0]]", "[]"),
+        ("role", "leader"),
+        ("every b: log[b].is_empty", "true"),
+        ("brokers[1]", "1"),
+        ("largest", "2"),
+        ("None", "none"),
+        ("log[brokers[0]].at(0)", "undefined: offset 0 of a sequence of length 0"),
+    ],
+)
+def test_an_expression_has_a_value_in_a_state(text: str, value: str) -> None:
+    assert evaluated(Everything(), [STATES[0]], text) == [value]
+
+
+def test_names_are_names() -> None:
+    assert not any(map(is_written, ("no-committed-loss", "strong-isr", "x_1")))
+    assert all(map(is_written, ("n < 1", "s.up", "every b: up", "up and up")))
+
+
+TEXT = "every b: s.log[b].length < 2 or s.replica[b].leader_epoch == 0"
+
+
+@pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])
+def test_engines_find_a_violation_of_a_text_at_the_same_length(engine: str) -> None:
+    result = check("kip-101", {"replicas": 2}, invariants=[TEXT], engine=engine)
+    found = result.findings[TEXT]
+    assert (result.verdict, found.verdict) == ("violated", "violated")
+    assert found.trace is not None
+    assert found.trace.length == 6  # an election, a request, two records of the second epoch: and no shorter way
+    assert found.instance is not None
+    assert dict(found.instance.choice) == {"b": 1}
+
+
+def test_a_trace_of_a_text_is_replayed_and_asked_further(tmp_path: Path) -> None:
+    itf, found, told = tmp_path / "t.itf.json", tmp_path / "check.json", tmp_path / "replay.json"
+    outcome = run("check", "kip-101", "-s", "replicas=2", "--invariant", TEXT, "--itf", itf, "--json", found, "--quiet")
+    assert (outcome.code, outcome.out) == (12, f"VIOLATED  kip-101: {TEXT} in 6 states\n")
+    asked = ("--expression", "log[brokers[1]].length", "--expression", "quorum.leader", "--quiet")
+    for file in (itf, found):
+        outcome = run("replay", file, *asked, "--json", told)
+        assert outcome.code == 12
+        assert outcome.out.splitlines()[1:] == [
+            *("", "log[brokers[1]].length", "  1  0", "  5  1", "  6  2"),
+            *("", "quorum.leader", "  1  none", "  2  0", "  3  1"),
+        ]
+        data = json.loads(told.read_text())
+        Draft202012Validator(SCHEMA).validate(data)
+        values = data["traces"][0]["expressions"]
+        assert values == {"log[brokers[1]].length": [*"000012"], "quorum.leader": ["none", "0", *"1111"]}
+    assert run("show", itf, "--expression", "quorum.leader").out.endswith(
+        "\n\nquorum.leader\n  1  none\n  2  0\n  3  1\n"
+    )
+    outcome = run("show", itf, "--expression", "quorum.leder")
+    assert outcome.code == 150
+    assert "there is no field 'leder'; did you mean leader?" in outcome.err
+
+
+def test_a_control_is_asked_the_same_text() -> None:
+    outcome = run("check", "kip-101", "-s", "replicas=2", "--invariant", TEXT, "--control", "kip-320")
+    assert "The fix (model = kip-320) allows every step, to the violation" in outcome.out
+
+
+@pytest.mark.parametrize("command", ["export", "crosscheck"])
+def test_other_checkers_are_not_asked_a_text(command: str) -> None:
+    rest = ("--to", "murphi") if command == "export" else ()
+    outcome = run(command, "kip-101", "--invariant", "quorum.leader != 3", *rest)
+    assert outcome.code == 150
+    assert "write it as an @invariant into the model's file" in outcome.err
+
+
+@pytest.mark.parametrize("text", ["quorum.leader", "1 +", "quorum.foo == 1", "'a' < 1"])
+def test_a_text_that_is_no_condition_ends_the_command_in_a_line(text: str) -> None:
+    outcome = run("check", "kip-101", "--invariant", text)
+    assert outcome.code == 150
+    assert outcome.err.startswith(f"isrcheck: {text!r}, column 1: ")
+    assert len(outcome.err.splitlines()) == 1
