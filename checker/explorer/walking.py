@@ -15,6 +15,7 @@ from isrcheck.checker.pages.findings import instance_data
 from isrcheck.checker.pages.stories import lanes, partners, sentence, story
 from isrcheck.checker.results import Instance, Step, Trace
 from isrcheck.checker.told import Lane
+from isrcheck.checker.traces.evaluated import evaluated
 from isrcheck.checker.traces.files import DamagedFile, Recording, decoded, recognised
 from isrcheck.checker.traces.narration import lane_of
 from isrcheck.checker.traces.refusals import is_instance, unmet_requirement
@@ -229,6 +230,12 @@ class Walking:
             return {"name": name, "reason": f"it has no meaning here: {error}", "choice": [], "reads": []}
         why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
         return {"name": name, "reason": "", **why}
+
+    def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
+        """What an expression is at each state of a path, as text; `NotRead` for what is none."""
+        if not isinstance(text, str) or not text.strip():
+            raise Unanswerable("write an expression, such as s.quorum.isr")
+        return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}
 
     # --- traces -----------------------------------------------------------------------------------------------------
 

@@ -170,6 +170,40 @@ def test_a_file_that_is_no_trace_of_the_model_is_one_clear_line(browser: Browser
     browser.await_text("#alert", "broken.json: it is not JSON")
 
 
+def test_expressions_are_asked_kept_in_the_address_and_told_since_when(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    browser.one("#expression").send_keys("quorum.leader\n")
+    browser.await_text("#expressions", "quorum.leader none since state 1")
+    choose(browser, "controller-elect-leader(leader=1)")
+    browser.await_text("#expressions", "quorum.leader 1 since state 2")
+    browser.one("#expression").send_keys("every b: log[b].is_empty\n")
+    browser.await_text("#expressions", "every b: log[b].is_empty true since state 1")
+    browser.one("#undo").click()
+    browser.await_text("#expressions", "quorum.leader none since state 1")
+    browser.run("location.reload()")
+    browser.await_text("#where", "state 1 of 2")
+    browser.await_text("#expressions", "every b: log[b].is_empty true since state 1")
+    browser.all("#expressions button")[0].click()
+    browser.await_text("#expressions", "every b: log[b].is_empty")
+    browser.one("#expression").send_keys("<b>x</b>\n")
+    browser.await_text("#expressions", "'<b>x</b>', column 1: invalid syntax")
+    texts = [each.get_attribute("data-expression") for each in browser.all("#expressions li")]
+    assert texts == ["every b: log[b].is_empty", "<b>x</b>"]
+    assert "422" in "".join(browser.complaints())  # Chromium notes the refusal of the last one, and nothing else
+
+
+def test_an_explorer_that_has_ended_is_said_to_have(browser: Browser, tmp_path: Path) -> None:
+    with serving(counter(tmp_path)) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        # What a browser answers when nobody listens: the connection of this one outlives the server in its process.
+        browser.run("window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))")
+        browser.press("a")
+        words = "The explorer has ended, so it does not answer any more: start `isrcheck explore` again"
+        browser.await_text("#alert", words)
+
+
 def test_bounds_goals_and_what_has_no_meaning(browser: Browser, tmp_path: Path) -> None:
     with serving(counter(tmp_path), top=9, least=5) as server:
         browser.open(server.url)

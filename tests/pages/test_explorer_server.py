@@ -207,6 +207,19 @@ def instances(answer: Any) -> list[int]:
     return [choice["instance"] for choice in answer["choices"]]
 
 
+def test_an_expression_has_a_value_at_each_state_of_a_path(server: Server) -> None:
+    (first, *_) = instances(state(server))
+    question = {"path": [first], "expression": "quorum.leader"}
+    assert ask(server, "/api/evaluated", json.dumps(question))[2] == {"values": ["none", "0"]}
+    for text, words in (
+        ("quorum.leder", "'quorum.leder', column 1: there is no field 'leder'; did you mean leader? "),
+        ("__import__('os')", "column 1: there is no '__import__'; "),
+        (" ", "write an expression, such as s.quorum.isr"),
+        (3, "write an expression, such as s.quorum.isr"),
+    ):
+        assert words in refusal(server, "/api/evaluated", {"path": [], "expression": text})
+
+
 def test_a_model_may_begin_in_several_states(tmp_path: Path) -> None:
     (tmp_path / "several.py").write_text(SEVERAL)
     with serving(tmp_path / "several.py") as server:

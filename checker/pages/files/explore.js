@@ -1,5 +1,6 @@
 "use strict";
-// Walks a model. The address has everything: #initial=0&path=3.5.17&at=2, so that reload, undo and a link are the same.
+// Walks a model. The address has everything, so that reload, undo and a link are the same:
+// #initial=0&path=3.5.17&at=2&ask=s.quorum.isr, where each ask is an expression whose values are shown.
 
 (() => {
   const { make } = Drawing;
@@ -12,9 +13,14 @@
   let warning = "";   // what to say on arrival
 
   async function ask(path, question) {
-    const answer = await fetch(path, {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
-    });
+    let answer;
+    try {
+      answer = await fetch(path, {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
+      });
+    } catch {
+      throw new Error("The explorer has ended, so it does not answer any more: start `isrcheck explore` again");
+    }
     const data = await answer.json();
     if (!answer.ok) throw new Error(data.error);
     return data;
@@ -34,9 +40,12 @@
     return wanted.has("at") ? { ...found, at: Number(wanted.get("at")) } : { ...found, at: steps.length };
   }
 
-  function address(to) {
+  const expressions = () => new URLSearchParams(location.hash.slice(1)).getAll("ask");
+
+  function address(to, texts = expressions()) {
     const later = to.at < to.path.length ? `&at=${to.at}` : "";
-    return `#initial=${to.initial}${to.path.length ? `&path=${to.path.join(".")}` : ""}${later}`;
+    const asked = texts.map((text) => `&ask=${encodeURIComponent(text)}`).join("");
+    return `#initial=${to.initial}${to.path.length ? `&path=${to.path.join(".")}` : ""}${later}${asked}`;
   }
 
   /** Every move is a move of the address: the browser's own way back is an undo as well. */
@@ -84,6 +93,7 @@
     drawChoices();
     drawDisabled();
     drawJudged();
+    drawExpressions();
     // What had the focus is drawn anew; whoever uses keys goes on from the same place.
     if (focused === "path") list.buttons[position].focus();
     if (focused === "choices") at("choices").querySelector("button.choice:not(:disabled)")?.focus();
@@ -216,6 +226,39 @@
     }))];
   }
 
+  // --- expressions ---------------------------------------------------------------------------------------------------
+
+  /** What each expression of the address is here, and where along the path it became that. */
+  async function drawExpressions() {
+    const [number, place] = [asked, here];
+    const rows = await Promise.all(expressions().map(async (text, i) => {
+      let value, since = "";
+      try {
+        const { values } = await ask("/api/evaluated", { ...question(), at: place.path.length, expression: text });
+        value = make("span", { class: "path" }, values[place.at]);
+        let first = place.at;
+        while (first > 0 && values[first - 1] === values[place.at]) first -= 1;
+        since = ` since state ${first + 1}`;
+      } catch (error) {
+        value = make("span", { class: "bad" }, error.message);
+      }
+      return make("li", { "data-expression": text }, make("code", {}, text), " ", value, make("span", { class: "soft" }, since), " ",
+        make("button", { type: "button", "aria-label": `Ask no more for ${text}`, onclick: () => askFor(expressions().filter((_, j) => j !== i)) }, "×"));
+    }));
+    if (number === asked) at("expressions").replaceChildren(...rows);
+  }
+
+  function askFor(texts) {
+    location.hash = address(place(), texts);
+  }
+
+  function askMore(event) {
+    event.preventDefault();
+    const text = at("expression").value.trim();
+    if (text && !expressions().includes(text)) askFor([...expressions(), text]);
+    at("expression").value = "";
+  }
+
   // --- traces of a file ----------------------------------------------------------------------------------------------
 
   async function load(file) {
@@ -268,7 +311,7 @@
     try {
       about = await ask("/api/model", {});
     } catch (error) {
-      say("alert", `The explorer does not answer: ${error.message}`);
+      say("alert", `${error.message}.`);
       return;
     }
     document.title = `${about.model}: isrcheck explore`;
@@ -286,6 +329,7 @@
   at("restart").addEventListener("click", () => go({ initial: here ? here.initial : 0, path: [], at: 0 }));
   at("initial").addEventListener("change", () => go({ initial: Number(at("initial").value), path: [], at: 0 }));
   at("file").addEventListener("change", async () => { await load(at("file").files[0]); at("file").value = ""; });
+  at("ask").addEventListener("submit", askMore);
   document.addEventListener("keydown", pressed);
   window.addEventListener("hashchange", arrive);
   begin();
