@@ -19,6 +19,7 @@ import isrcheck.invariants as shipped_invariants
 import isrcheck.model as shipped_models
 from isrcheck.model.language import Model, ModelError, UnknownName
 from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.looking import print_apart
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.properties import KINDS, kind_of
 from isrcheck.model.language.written import is_written, written
@@ -273,6 +274,7 @@ def run_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve(), loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    vars(module)["print"] = print_apart
     folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True

@@ -21,6 +21,18 @@ def test_json_on_standard_output_sends_the_report_to_standard_error(tmp_path: Pa
     assert outcome.err.startswith("HOLDS  counter: is-small; all of 4 states, depth 4\n")
 
 
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_what_a_model_prints_is_no_answer(tmp_path: Path, engine: str) -> None:
+    path = counter(tmp_path)
+    text = path.read_text().replace(
+        "        s.value += 1\n", "        print('seen', repr(s.value))\n        s.value += 1\n"
+    )
+    path.write_text(f"print('loaded')\n{text}")
+    outcome = run("check", path, "--json", "-", "--quiet", "--engine", engine)
+    assert json.loads(outcome.out)["distinct"] == 4
+    assert outcome.err.startswith("loaded\nseen ")
+
+
 def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
     target = tmp_path / "r.json"
     output.require_writable(str(target))
