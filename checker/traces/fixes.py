@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step
@@ -16,13 +16,16 @@ from isrcheck.checker.told import Difference, Fix, Read
 from isrcheck.checker.traces.refusals import unmet_requirement
 from isrcheck.checker.traces.walked import States, Walked
 from isrcheck.checker.wording.conditions import Words
-from isrcheck.checker.wording.values import label_text, part_text, text_of
+from isrcheck.checker.wording.values import apart, label_text, part_at, text_of
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
+
+LINE: Final = 90
+"""Characters that a line has for two values side by side."""
 
 
 @dataclass(frozen=True)
@@ -159,11 +162,14 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts that are not as in state k of the trace: a sequence as a whole, else scalars."""
+        """The parts that are not as in state k of the trace: a sequence that a line has room for as a whole."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
-            yield Difference(part, part_text(here, state, part), part_text(there, after, part))
+            one, other = part_at(here, state, part), part_at(there, after, part)
+            whole = part, text_of(*one), text_of(*other)
+            rows = [whole] if len(whole[1]) + len(whole[2]) <= LINE else [*apart(part, one, other)] or [whole]
+            yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
         """What step k of the trace computed the scalars from that are not so with the control."""

@@ -91,7 +91,12 @@ def data_text(variables: Variables, path: str, data: Any) -> str:
 
 
 def part_text(variables: Variables, state: State, path: str) -> str:
-    """The part of a state at a path."""
+    """The part of a state at a path, as text."""
+    return text_of(*part_at(variables, state, path))
+
+
+def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Value]:
+    """The part of a state at a path, with its domain."""
     name, *steps = _steps(path)
     position = [n for n, _ in variables].index(name)
     domain, value = variables[position][1], state[position]
@@ -103,7 +108,35 @@ def part_text(variables: Variables, state: State, path: str) -> str:
             assert isinstance(domain, Record)
             at, inner = domain.fields[step]
             value, domain = value[at], inner
-    return text_of(domain, value)
+    return domain, value
+
+
+def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
+    """The parts in which two values differ, which may be of two models: path, the one, the other.
+
+    Of a sequence each element that differs, and what only one of them has beside `nothing`.
+    """
+    match one, other:
+        case (Sequence_() as a, x), (Sequence_() as b, y):
+            for i in range(max(len(x), len(y))):
+                here, there = f"{path}[{i}]", (len(x) > i, len(y) > i)
+                if all(there):
+                    yield from apart(here, (a.element, x[i]), (b.element, y[i]))
+                else:
+                    sides = zip((a, b), (x, y), there, strict=True)
+                    old, new = (text_of(d.element, v[i]) if has else "nothing" for d, v, has in sides)
+                    yield here, old, new
+        case (Record() as a, x), (Record() as b, y) if set(a.names) <= set(b.names) or set(b.names) <= set(a.names):
+            for name in (n for n in a.names if n in b.names):
+                (i, d), (j, e) = a.fields[name], b.fields[name]
+                yield from apart(f"{path}.{name}", (d, x[i]), (e, y[j]))
+        case (Per() as a, x), (Per() as b, y) if [*a.index.values()] == [*b.index.values()]:
+            for key, v, w in zip(a.index.values(), x, y, strict=True):
+                yield from apart(f"{path}[{text_of(a.index, key)}]", (a.element, v), (b.element, w))
+        case _:
+            texts = text_of(*one), text_of(*other)
+            if texts[0] != texts[1]:
+                yield path, *texts
 
 
 def domain_at(domains: dict[str, Domain], path: str) -> Domain:

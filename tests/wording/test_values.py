@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.wording.layout import columns, number, plural, seconds, size
-from isrcheck.checker.wording.values import differences, domain_at, label_text, parts, text_of
+from isrcheck.checker.wording.values import apart, differences, domain_at, label_text, parts, text_of
+from isrcheck.model.language.domains import broker, flag, optional, per, record, resolved, sequence
+from isrcheck.model.language.domains import number as up_to
 from isrcheck.model.language.system import Label
 from tests.operators.everything import Everything
 
@@ -43,6 +45,20 @@ def test_a_change_is_told_part_by_part() -> None:
     ]
     assert list(parts(variables, old))[1:4] == [("end[0]", "0"), ("end[1]", "1"), ("end[2]", "2")]
     assert domain_at(DOMAINS, "end[1]") == DOMAINS["end"].element  # type: ignore[attr-defined]
+
+
+def test_two_long_values_are_told_by_what_differs() -> None:
+    one = sequence(record(isr=per(broker, flag), version=up_to(0, 3)), 3)
+    other = sequence(record(isr=per(broker, flag), version=up_to(0, 9), leader=optional(broker)), 2)
+    domains = [resolved(d, 2) for d in (one, other)]
+    here = (((True, False), 0), ((True, True), 1), ((False, False), 2))
+    there = (((True, False), 0, None), ((True, False), 3, 1))
+    assert [*apart("m", (domains[0], here), (domains[1], there))] == [
+        ("m[1].isr[1]", "true", "false"),
+        ("m[1].version", "1", "3"),
+        ("m[2]", "(isr <0: false, 1: false>, version 2)", "nothing"),
+    ]
+    assert [*apart("m", (domains[0], here), (domains[0], here))] == []
 
 
 def test_an_instance_in_words() -> None:
