@@ -21,7 +21,7 @@ from isrcheck.checker.traces.narration import lane_of
 from isrcheck.checker.traces.refusals import is_instance, unmet_requirement
 from isrcheck.checker.traces.replay import replay
 from isrcheck.checker.wording.layout import plural
-from isrcheck.checker.wording.values import differences, label_text
+from isrcheck.checker.wording.values import differences, label_text, parts
 from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.language.model import Model, as_parameter
@@ -230,6 +230,16 @@ class Walking:
             return {"name": name, "reason": f"it has no meaning here: {error}", "choice": [], "reads": []}
         why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
         return {"name": name, "reason": "", **why}
+
+    def whole(self, path: Path) -> list[tuple[str, str]]:
+        """Every part of the state at the end of a path, with its value as text."""
+        return [*parts(tuple(self.model.domains.items()), self._walked(path).steps[path.at].state)]
+
+    def changes(self, path: Path) -> list[tuple[str, str]]:
+        """What the last step of a path has changed: `old -> new` of each part; of an initial state, nothing."""
+        steps = self._walked(path).steps[max(path.at - 1, 0) : path.at + 1]
+        found = differences(tuple(self.model.domains.items()), steps[0].state, steps[-1].state)
+        return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
         """What an expression is at each state of a path, as text; `NotRead` for what is none."""
