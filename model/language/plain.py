@@ -476,6 +476,30 @@ class PlainSequence(Part):
             return Undefined(f"offset {where} of a sequence of length {len(value)}", self._domain.element)
         return part(self._domain.element, value[where], None, ())
 
+    def has(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x if isinstance(x, Undefined) else flag_of(x in self._plain)
+
+    def index(self, element: Any) -> Any:
+        x, value = stored(self._domain.element, element), self._plain
+        if isinstance(x, Undefined):
+            return x._of(ANY_NUMBER)
+        if x not in value:
+            return Undefined(f"the offset of {shown_key(x)}, which is not in the sequence")
+        return PlainNumber(value.index(x), ANY_NUMBER)
+
+    def is_prefix_of(self, other: Any) -> Any:
+        longer = stored(self._domain, other)
+        return longer if isinstance(longer, Undefined) else flag_of(longer[: len(self._plain)] == self._plain)
+
+    def without(self, offset: Any) -> Any:
+        where, value = plain_value(offset), self._plain
+        if isinstance(where, Undefined):
+            return where._of(self._domain)
+        if not 0 <= where < len(value):
+            return Undefined(f"the removal at offset {where} of a sequence of length {len(value)}", self._domain)
+        return PlainSequence(self._domain, (*value[:where], *value[where + 1 :]), None, ())
+
     def appended(self, element: Any) -> Any:
         x = stored(self._domain.element, element)
         if isinstance(x, Undefined):

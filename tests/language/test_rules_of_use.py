@@ -24,8 +24,8 @@ BROKERS = "compare brokers with == and !=, or keep what is ordered in a number b
 VARIABLES = "known: beliefs, end, inbox, isr, leader, log, n, on, preferred, role, zk"
 COMPUTE = "compute with + - *, compare with == != < <= > >="
 SEQUENCE_HAS = (
-    "known: append, appended, at, first, is_empty, is_full, last, length, remove_first, "
-    "truncate, truncated, without_first"
+    "known: append, appended, at, first, has, index, is_empty, is_full, is_prefix_of, "
+    "last, length, remove_first, truncate, truncated, without, without_first"
 )
 
 # What decides in Python: the words about which value it is, which only tracing knows, stand between braces.

@@ -63,8 +63,8 @@ REFUSED = {
         f"a number of the state where Python needs one now{{: n}}; {NOW}"
     ),
     "try:\n    s.on = s.log.push(1)\nexcept AttributeError:\n    s.on = True": (
-        "there is no .push{: log}; known: append, appended, at, first, is_empty, is_full, last, length, remove_first, "
-        "truncate, truncated, without_first"
+        "there is no .push{: log}; known: append, appended, at, first, has, index, is_empty, is_full, is_prefix_of, "
+        "last, length, remove_first, truncate, truncated, without, without_first"
     ),
     "s.on = hasattr(s.isr, 'add')": (
         "there is no .add{: isr}; known: every, excluding, has, including, is_empty, size, some"

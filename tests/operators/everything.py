@@ -136,6 +136,16 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
         lambda m, s: s.log.without_first().length == s.a,
         lambda v: len(at((v["log"][1:],), 0 if v["log"] else 1)) == v["a"],
     ),
+    "log has": (lambda m, s: s.log.has(s.zk.epoch), lambda v: v["zk"][0] in v["log"]),
+    "log index": (lambda m, s: s.log.index(s.zk.epoch) == s.a, lambda v: v["log"].index(v["zk"][0]) == v["a"]),
+    "log without": (
+        lambda m, s: s.log.without(s.a).has(1),
+        lambda v: at((1 in (*v["log"][: v["a"]], *v["log"][v["a"] + 1 :]),), 0 if v["a"] < len(v["log"]) else 1),
+    ),
+    "log is_prefix_of": (
+        lambda m, s: s.log.is_prefix_of([s.zk.epoch, 1, 2]),
+        lambda v: (v["zk"][0], 1, 2)[: len(v["log"])] == v["log"],
+    ),
     "messages has": (lambda m, s: s.sent.has(s.zk.epoch), lambda v: v["zk"][0] in v["sent"]),
     "messages is_empty": (lambda m, s: s.sent.is_empty, lambda v: not v["sent"]),
     "per, by a held index": (lambda m, s: s.end[s.x] == 1, lambda v: v["end"][v["x"]] == 1),

@@ -201,6 +201,52 @@ class TracedSequence(Structure):
         assert nodes is not None
         return wrapped(self._domain.element, nodes, e.and_(self._is_defined, at.defined, inside))
 
+    def has(self, element: Any) -> TracedFlag:
+        """Whether the element is in the sequence."""
+        here, defined = self._places(element)
+        return TracedFlag(e.or_(*here), e.and_(self._is_defined, defined), Flag())
+
+    def index(self, element: Any) -> TracedNumber:
+        """The least offset at which the element is; it means something where there is one."""
+        here, defined = self._places(element)
+        node = e.constant("number", 0)
+        for i in reversed(range(self._domain.capacity)):
+            node = e.if_(here[i], e.constant("number", i), node)
+        return TracedNumber(node, e.and_(self._is_defined, defined, e.or_(*here)), Number(node.low, node.high))
+
+    def _places(self, element: Any) -> tuple[list[Expression], Expression]:
+        """For each offset whether the element is there."""
+        nodes, defined = nodes_of(self._domain.element, element)
+        same = [e.and_(*(e.eq(x, y) for x, y in zip(slot, nodes, strict=True))) for slot in self._slots()]
+        return [e.and_(self._below(e.constant("number", i)), x) for i, x in enumerate(same)], defined
+
+    def _below(self, offset: Expression) -> Expression:
+        return e.lt(offset, self.length.node)
+
+    def is_prefix_of(self, other: Any) -> TracedFlag:
+        """Whether another sequence of this domain begins with this one."""
+        nodes, defined = nodes_of(self._domain, other)
+        longer = TracedSequence(self._domain, None, nodes, defined)
+        same = [
+            e.implies(self._below(e.constant("number", i)), e.and_(*(e.eq(x, y) for x, y in zip(a, b, strict=True))))
+            for i, (a, b) in enumerate(zip(self._slots(), longer._slots(), strict=True))
+        ]
+        fits_in = e.le(self.length.node, longer.length.node)
+        return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
+
+    def without(self, offset: Any) -> TracedSequence:
+        """The sequence without its element at an offset, later ones moved up; it means something where there is one."""
+        at = self.length._lift(offset)
+        slots = [*self._slots(), self._padding()]
+        moved = [
+            e.if_(e.lt(e.constant("number", i), at.node), x, y)
+            for i in range(self._domain.capacity)
+            for x, y in zip(slots[i], slots[i + 1], strict=True)
+        ]
+        inside = e.and_(e.le(e.constant("number", 0), at.node), self._below(at.node))
+        length = e.subtract(self.length.node, e.constant("number", 1))
+        return TracedSequence(self._domain, None, [length, *moved], e.and_(self._is_defined, at.defined, inside))
+
     def appended(self, element: Any) -> TracedSequence:
         """The sequence with an element at the end; it means something where there is room."""
         new, defined = nodes_of(self._domain.element, element)
