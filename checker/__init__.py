@@ -34,7 +34,7 @@ LAYERS: Final = {
     ),
     "stories": (
         "Results made into something to read: text, pages, reports of CI, graphs, other checkers' languages.",
-        ("reports", "pages", "ci", "graphs", "exports", "explorer"),
+        ("reports", "pages", "ci", "graphs", "exports", "explorer", "tables"),
     ),
     "commands": (
         "What users start: many checks at once, each told; a model against Kafka; commands; `isrcheck` as a library.",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Trace,
     )
     from isrcheck.checker.simulating import simulate
+    from isrcheck.checker.tables import level_rows, trace_rows
     from isrcheck.checker.traces.files import DamagedFile
     from isrcheck.checker.traces.verdicts import Replayed
     from isrcheck.model.language import (
@@ -136,6 +137,7 @@ __all__ = [
     "invariant",
     "last_held",
     "leads_to",
+    "level_rows",
     "listed",
     "maximum",
     "messages",
@@ -155,6 +157,7 @@ __all__ = [
     "simulate",
     "some",
     "stable",
+    "trace_rows",
     "when",
 ]
 
@@ -169,6 +172,7 @@ _HOMES = {
         "Result", "Step", "Trace",
     ),
     "isrcheck.checker.simulating": ("simulate",),
+    "isrcheck.checker.tables": ("level_rows", "trace_rows"),
     "isrcheck.checker.traces.files": ("DamagedFile",),
     "isrcheck.checker.traces.verdicts": ("Replayed",),
     "isrcheck.model.language.fairness": ("Fairness",),

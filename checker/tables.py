@@ -1,0 +1,37 @@
+"""Results as rows, which pandas and Polars take as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.results import Result, Trace
+from isrcheck.checker.wording.values import label_text, parts
+
+
+def trace_rows(trace: Trace) -> list[dict[str, Any]]:
+    """A row for each state of a trace: its position from 1, who acted, by which action, and each part as text."""
+    return [
+        {
+            "state": position,
+            "actor": step.actor,
+            "action": None if step.label is None else label_text(step.label),
+            **dict(parts(trace.variables, step.state)),
+        }
+        for position, step in enumerate(trace.steps, 1)
+    ]
+
+
+def level_rows(result: Result) -> list[dict[str, Any]]:
+    """A row for each level: its number from 1, the states first found there, and what each action gives from there.
+
+    The last levels of a search that stopped were not expanded: their actions are None. An engine that counts nothing
+    has no rows.
+    """
+    return [
+        {
+            "level": level,
+            "states": states,
+            **{name: found[level - 1] if level <= len(found) else None for name, found in result.generated.items()},
+        }
+        for level, states in enumerate(result.levels, 1)
+    ]
