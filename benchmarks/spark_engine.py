@@ -303,6 +303,9 @@ def agreement(largest: int, master: str, group: str) -> None:
     """
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.explaining import explain_all
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.scenarios.controls import controls_of
     from isrcheck.checker.scenarios.derived import files_of
     from isrcheck.checker.scenarios.scenario import read
     from tests.spark.agreeing import Asked
@@ -317,10 +320,13 @@ def agreement(largest: int, master: str, group: str) -> None:
         asked[scenario.model] = asked.get(scenario.model, 0) + 1
         question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}
         local = Asked(scenario.specification(), scenario.settings, **question)
+        loaded = load_model_class(scenario.specification())
         partitions = (1, 2, 7) if asked[scenario.model] <= 3 else (next(turn),)
         for owners in partitions:
             with tempfile.TemporaryDirectory() as place:
-                made = files_of(local.same(session, Path(place) / "x", owners))
+                result = local.same(session, Path(place) / "x", owners)
+                explain_all(result, loaded, controls_of(scenario, loaded, {}))
+                made = files_of(result)
             assert made == {file: (folder / file).read_text(encoding="utf-8") for file in made}, name
         print(f"{name}: the same, {size:,} states, partitions {', '.join(map(str, partitions))}", flush=True)
     print(f"{sum(asked.values())} scenarios of {len(asked)} models agree")
