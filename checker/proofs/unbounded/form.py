@@ -27,8 +27,8 @@ from isrcheck.checker.proofs.unbounded.relation import (
     initial,
     relations,
 )
+from isrcheck.checker.proofs.unbounded.scalars import as_flag
 from isrcheck.checker.proofs.unbounded.shapes import Part, both, inside, kind, negated
-from isrcheck.checker.proofs.unbounded.values import as_flag
 from isrcheck.model.language.proofs import Proof, Statement
 from isrcheck.model.language.running import heeded
 

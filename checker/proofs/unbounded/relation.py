@@ -16,6 +16,7 @@ from typing import Any
 import z3
 
 from isrcheck.checker.proofs.unbounded.definitions import Book, Definitions, defining
+from isrcheck.checker.proofs.unbounded.scalars import UnboundedNumber, as_flag, ofFlag
 from isrcheck.checker.proofs.unbounded.shapes import (
     TRUE,
     End,
@@ -30,7 +31,7 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     negated,
     shape,
 )
-from isrcheck.checker.proofs.unbounded.values import Place, UnboundedNumber, as_flag, flat, ofFlag, placed
+from isrcheck.checker.proofs.unbounded.values import Place, flat, placed
 from isrcheck.model.language.domains import Domain, Number, resolved
 from isrcheck.model.language.errors import ModelError, TheState, caller, line_of, mistake, nearest
 from isrcheck.model.language.marks import Action, ParameterDomain

@@ -1,0 +1,257 @@
+"""Scalars without bounds: what a model's methods compute with there, in terms of z3."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import z3
+
+from isrcheck.checker.proofs.unbounded.definitions import ANY, end_of, for_all
+from isrcheck.checker.proofs.unbounded.shapes import (
+    FALSE,
+    TRUE,
+    End,
+    Term,
+    both,
+    chosen,
+    constant,
+    either,
+    inside,
+    kind,
+    negated,
+)
+from isrcheck.model.language.domains import Domain, Flag, Number
+from isrcheck.model.language.errors import BRANCH, OfTheState, mistake, not_a_condition
+from isrcheck.model.language.logic import implies
+
+
+class Unbounded(OfTheState):
+    """A scalar or a structure."""
+
+    __slots__ = ()
+
+    def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
+        """`yes` where the condition holds, else `no`: of this one's domain."""
+        raise NotImplementedError
+
+
+class Scalar(Unbounded):
+    """A value of a scalar domain: its terms, and where it means something."""
+
+    __slots__ = ("terms", "defined", "domain")
+
+    def __init__(self, terms: tuple[Term, ...], domain: Domain, defined: Term = TRUE) -> None:
+        self.terms, self.domain, self.defined = terms, domain, defined
+
+    @property
+    def term(self) -> Term:
+        (term,) = self.terms
+        return term
+
+    __hash__ = OfTheState.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise mistake(f"a condition on the state, or on a bound, decides a branch: {self!r}", BRANCH)
+
+    def __repr__(self) -> str:
+        return ", ".join(str(t) for t in self.terms)
+
+    def _operators(self) -> tuple[str, str]:
+        return self.domain.operators
+
+    def _lift(self, other: object) -> Any:
+        if type(other) is type(self):
+            return other
+        terms = None if isinstance(other, OfTheState) else constant(self.domain, other)
+        if terms is None:
+            raise mistake(f"{self!r} is combined with {other!r}", f"use {self.domain}")
+        return type(self)(terms, self.domain)
+
+    def __eq__(self, other: object) -> Any:
+        b = self._lift(other)
+        same = both(*(x == y for x, y in zip(self.terms, b.terms, strict=True)))
+        return ofFlag(same, both(self.defined, b.defined))
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
+    def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
+        (xs, dx), (ys, dy) = (terms_of(type(self), self.domain, x, stored=False) for x in (yes, no))
+        terms = tuple(chosen(condition.term, x, y) for x, y in zip(xs, ys, strict=True))
+        return type(self)(terms, self.domain, both(condition.defined, chosen(condition.term, dx, dy)))
+
+
+class UnboundedFlag(Scalar):
+    __slots__ = ()
+
+    def __and__(self, other: Any) -> UnboundedFlag:
+        b = self._lift(other)
+        return ofFlag(both(self.term, b.term), _kleene(self, b, decides=negated))
+
+    def __or__(self, other: Any) -> UnboundedFlag:
+        b = self._lift(other)
+        return ofFlag(either(self.term, b.term), _kleene(self, b, decides=lambda x: x))
+
+    def __invert__(self) -> UnboundedFlag:
+        return ofFlag(negated(self.term), self.defined)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    @property
+    def truth(self) -> Term:
+        """It means something and is true."""
+        return both(self.defined, self.term)
+
+    def choose(self, yes: Any, no: Any) -> Any:
+        """`yes` where the flag holds, else `no`."""
+        like = next((x for x in (yes, no) if isinstance(x, Unbounded)), None)
+        if like is None:
+            if not isinstance(yes, int):
+                raise mistake("`when` between two plain values", "write one of them as a value of the state")
+            domain = Flag() if isinstance(yes, bool) else Number(min(yes, no), max(yes, no))
+            like = UnboundedFlag((TRUE,), domain) if isinstance(yes, bool) else UnboundedNumber((TRUE,), domain)
+        return like.either(self, yes, no)
+
+
+def as_flag(condition: Any) -> UnboundedFlag:
+    """What a method gives as a condition."""
+    if isinstance(condition, bool):
+        return ofFlag(TRUE if condition else FALSE)
+    if not isinstance(condition, UnboundedFlag):
+        raise not_a_condition(condition)
+    return condition
+
+
+def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
+    return UnboundedFlag((term,), Flag(), defined)
+
+
+def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
+    """Where `a & b` (or, dually, `a | b`) has a value: both have one, or one of them decides alone."""
+    if z3.is_true(a.defined) and z3.is_true(b.defined):
+        return TRUE
+    alone = (both(x.defined, decides(x.term)) for x in (a, b))
+    return either(both(a.defined, b.defined), *alone)
+
+
+def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
+    """The terms of a scalar, and where it has one; to be stored it must also lie in the domain."""
+    if isinstance(value, OfTheState) and type(value) is not like:
+        raise mistake(f"{value!r} is stored", f"store {domain}")
+    terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
+    if terms is None:
+        raise mistake(f"{value!r} is not {domain}", "store one")
+    defined = value.defined if isinstance(value, Scalar) else TRUE
+    fits = [z3.simplify(c) for c in inside(domain, terms[0])] if stored else []
+    return terms, both(defined, *fits)
+
+
+class UnboundedNumber(Scalar):
+    __slots__ = ()
+
+    def _compare(self, other: Any, test: Callable[[Term, Term], Term]) -> UnboundedFlag:
+        b = self._lift(other)
+        return ofFlag(test(self.term, b.term), both(self.defined, b.defined))
+
+    def __le__(self, other: Any) -> UnboundedFlag:
+        return self._compare(other, lambda a, b: a <= b)
+
+    def __lt__(self, other: Any) -> UnboundedFlag:
+        return self._compare(other, lambda a, b: a < b)
+
+    def __ge__(self, other: Any) -> UnboundedFlag:
+        return self._compare(other, lambda a, b: a >= b)
+
+    def __gt__(self, other: Any) -> UnboundedFlag:
+        return self._compare(other, lambda a, b: a > b)
+
+    def _combine(self, other: Any, operation: Callable[[Term, Term], Term]) -> UnboundedNumber:
+        b = self._lift(other)
+        term = operation(self.term, b.term)
+        domain = self.domain if kind(self.domain) is not None else b.domain
+        return UnboundedNumber((term,), domain, both(self.defined, b.defined))
+
+    def __add__(self, other: Any) -> UnboundedNumber:
+        return self._combine(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> UnboundedNumber:
+        return self._combine(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> UnboundedNumber:
+        return self._combine(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> UnboundedNumber:
+        return self._combine(other, lambda a, b: a * b)
+
+    def __neg__(self) -> UnboundedNumber:
+        return 0 - self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __index__(self) -> NoReturn:
+        raise mistake(
+            f"a number that is not known where Python needs one now: {self!r}",
+            "up to a bound write for_all(..., offset=below(self.bound)) or one_past_last(...), or take a parameter",
+        )
+
+    @property
+    def _kind(self) -> str:
+        return kind(self.domain) or ANY
+
+    # What the operators of the language ask of a bound; models have no need of it.
+
+    def as_end(self) -> End:
+        """What stands for this number as an end of a domain."""
+        return End(z3.simplify(self.term), self._kind)
+
+    def below(self) -> Below:
+        """The numbers below it, for `for_all`."""
+        return Below(self)
+
+    def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
+        """One past the greatest number below it for which it holds."""
+
+        def of_number(at: Term) -> tuple[Term, Term]:
+            flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
+            return flag.term, flag.defined
+
+        end, defined = end_of(self.term, self._kind, of_number)
+        return UnboundedNumber((end,), self.domain, both(self.defined, defined))
+
+
+@dataclass(frozen=True)
+class Below:
+    """The numbers from 0 on below a bound."""
+
+    end: UnboundedNumber
+
+    def for_all(
+        self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
+    ) -> UnboundedFlag:
+        """Whether it holds for every choice, of which these numbers are a part."""
+        ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
+        finite = {name: list(d) for name, d in domains.items() if name not in ends}
+
+        def of_numbers(bound: dict[str, Term]) -> tuple[Term, Term]:
+            numbers = {name: UnboundedNumber((at,), ends[name].domain) for name, at in bound.items()}
+            found = ofFlag(TRUE)
+            for values in itertools.product(*finite.values()):
+                choice = {**dict(zip(finite, values, strict=True)), **numbers}
+                relevant = True if where is None else where(**choice)
+                if relevant is not False:
+                    found = found & as_flag(implies(relevant, holds(**choice)))
+            return found.term, found.defined
+
+        return ofFlag(*for_all({name: (end.term, end._kind) for name, end in ends.items()}, of_numbers))
+
+    def __iter__(self) -> NoReturn:
+        raise mistake("a loop up to a bound that is taken away", "write for_all(..., offset=below(self.bound))")
+
+
+class UnboundedMember(Scalar):
+    __slots__ = ()
