@@ -14,206 +14,29 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Final, Literal
-from weakref import WeakValueDictionary
+from typing import Final
 
-Kind = Literal["flag", "number", "enum", "broker", "set"]
-LARGEST: Final = 1 << 62
-"""Numbers stay below this, so that sums, differences and shifts by one never leave the 64 bits of an engine."""
+from isrcheck.model.language.junctions import and_, implies, not_, or_
+from isrcheck.model.language.nodes import (
+    FALSE,
+    LARGEST,
+    TRUE,
+    Expression,
+    Kind,
+    Leaf,
+    constant,
+    flag_node,
+    interned,
+    is_constant,
+    leaf,
+    render,
+)
 
-
-@dataclass(frozen=True)
-class Leaf:
-    """One scalar of a state: its position, its path for people (`log[1].length`), its kind and its interval."""
-
-    index: int
-    path: str
-    kind: Kind
-    low: int
-    high: int
-
-    @cached_property
-    def expression(self) -> Expression:
-        """The scalar as an expression; a method reads some leaves thousands of times."""
-        if self.low == self.high:
-            return constant(self.kind, self.low)
-        return _node("leaf", (), self.kind, self.low, self.high, self)
-
-
-class Expression:
-    """A node: `operator` over `arguments`, of `kind`, with values in `low..high`.
-
-    `value` is the integer of a constant and the `Leaf` of a leaf; otherwise None.
-    """
-
-    __slots__ = ("operator", "arguments", "value", "kind", "low", "high", "negation", "__weakref__")
-
-    operator: str
-    arguments: tuple[Expression, ...]
-    value: int | Leaf | None
-    kind: Kind
-    low: int
-    high: int
-    negation: Expression | None
-
-    def __repr__(self) -> str:
-        return render(self)
-
-
-_Key = tuple[str, tuple[Expression, ...], int | Leaf | None, Kind, int, int]
-_nodes: WeakValueDictionary[_Key, Expression] = WeakValueDictionary()
-
-
-def _node(
-    op: str,
-    arguments: tuple[Expression, ...],
-    kind: Kind,
-    low: int,
-    high: int,
-    value: int | Leaf | None = None,
-) -> Expression:
-    # The interval is part of the key: two models that name a leaf alike never share its range.
-    key = (op, arguments, value, kind, low, high)
-    found = _nodes.get(key)
-    if found is None:
-        found = Expression()
-        found.operator, found.arguments, found.value = op, arguments, value
-        found.kind, found.low, found.high, found.negation = kind, low, high, None
-        _nodes[key] = found
-    return found
-
-
-def constant(kind: Kind, value: int) -> Expression:
-    return _node("constant", (), kind, value, value, value)
-
-
-def leaf(of: Leaf) -> Expression:
-    return of.expression
-
-
-FALSE: Final = constant("flag", 0)
-TRUE: Final = constant("flag", 1)
-
-
-def is_constant(a: Expression) -> bool:
-    return a.operator == "constant"
-
-
-def _flag(op: str, *arguments: Expression) -> Expression:
-    return _node(op, arguments, "flag", 0, 1)
-
-
-# --- flags ----------------------------------------------------------------------------------------------------------
-
-
-def not_(a: Expression) -> Expression:
-    """The negation, pushed inwards through `and` and `or`, so that equal conditions are equal nodes."""
-    if a.negation is None:
-        if is_constant(a):
-            a.negation = FALSE if a is TRUE else TRUE
-        elif a.operator == "not":
-            a.negation = a.arguments[0]
-        else:
-            dual = {"and": or_, "or": and_}.get(a.operator)
-            a.negation = dual(*map(not_, a.arguments)) if dual else _flag("not", a)
-    return a.negation
-
-
-def and_(*arguments: Expression) -> Expression:
-    return _junction("and", arguments)
-
-
-def or_(*arguments: Expression) -> Expression:
-    return _junction("or", arguments)
-
-
-def implies(a: Expression, b: Expression) -> Expression:
-    return or_(not_(a), b)
-
-
-@lru_cache(maxsize=1 << 15)  # a model asks for most junctions several times, and they cost more than all else
-def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
-    """`and` and `or` at once: flat, without repetitions, simplified against each other."""
-    dual, neutral, dominant = ("or", TRUE, FALSE) if op == "and" else ("and", FALSE, TRUE)
-    parts: dict[Expression, None] = {}
-    pending = list(reversed(given))
-    while pending:
-        part = pending.pop()
-        if part.operator == op:
-            pending.extend(reversed(part.arguments))
-        elif part is dominant or not_(part) in parts:
-            return dominant
-        elif part is not neutral:
-            parts[part] = None
-    for part in [p for p in parts if p.operator == dual]:
-        smaller = _absorbed(part, dual, neutral, parts)
-        if smaller is not part:
-            return _junction(op, tuple(smaller if p is part else p for p in parts))
-    kept = _tightest(list(parts), conjunction=op == "and")
-    if kept is None:
-        return dominant
-    if len(kept) < 2:
-        return kept[0] if kept else neutral
-    return _flag(op, *kept)
-
-
-def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
-    """`part`, an `or` in an `and` (or dually), without what its siblings `others` already decide."""
-    if any(p in others for p in part.arguments):
-        return neutral
-    left = [p for p in part.arguments if not_(p) not in others]
-    if len(left) == len(part.arguments):
-        return part
-    return and_(*left) if dual == "and" else or_(*left)
-
-
-def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
-    """`(x, low, high)` where a literal restricts a number x by constants; in a disjunction, where its negation does."""
-    literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    if literal.operator not in ("le", "eq") or literal.arguments[0].kind != "number":
-        return None
-    x, c = literal.arguments
-    if not is_constant(c):
-        return None
-    positive = positive == conjunction
-    if literal.operator == "le":
-        return (x, x.low, c.low) if positive else (x, c.low + 1, x.high)
-    return (x, c.low, c.low) if positive else None
-
-
-def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, int, int]]:
-    """What a literal that compares two numbers implies of each: bounds as those of `_bound`."""
-    literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    if literal.operator != "le" or is_constant(literal.arguments[1]):
-        return []
-    x, y = literal.arguments
-    if positive == conjunction:
-        return [(x, x.low, y.high), (y, x.low, y.high)]
-    return [(x, y.low + 1, x.high), (y, y.low, x.high - 1)]
-
-
-def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
-    """Without the bounds that other bounds imply; None where they contradict each other."""
-    bounds = {part: bound for part in parts if (bound := _bound(part, conjunction))}
-    compared = [bound for part in parts for bound in _comparison(part, conjunction)]
-    if not bounds and not compared:
-        return parts
-    ranges: dict[Expression, tuple[int, int]] = {}
-    literals: dict[Expression, list[tuple[Expression, int, int]]] = {}
-    for part, (x, low, high) in bounds.items():
-        literals.setdefault(x, []).append((part, low, high))
-    for x, low, high in [*bounds.values(), *compared]:
-        known = ranges.get(x, (x.low, x.high))
-        ranges[x] = max(low, known[0]), min(high, known[1])
-    if any(low > high for low, high in ranges.values()):
-        return None
-    implied = set()
-    for part, (x, low, high) in bounds.items():
-        if any(other is not part and other not in implied and low <= a and b <= high for other, a, b in literals[x]):
-            implied.add(part)
-    return [part for part in parts if part not in implied]
+__all__ = [
+    "FALSE", "LARGEST", "SEMANTICS", "TRUE", "Expression", "Kind", "Leaf", "add", "and_", "constant", "difference",
+    "eq", "evaluate", "has", "if_", "implies", "intersection", "is_constant", "le", "leaf", "lt", "multiply", "not_",
+    "only", "or_", "render", "size", "subset", "subtract", "topological", "union",
+]  # fmt: skip
 
 
 # --- comparisons ----------------------------------------------------------------------------------------------------
@@ -227,7 +50,7 @@ def eq(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
     if a.kind == "flag":
-        return (a if b is TRUE else not_(a)) if is_constant(b) else _flag("eq", a, b)
+        return (a if b is TRUE else not_(a)) if is_constant(b) else flag_node("eq", a, b)
     if is_constant(b) and a.operator == "if" and all(map(is_constant, a.arguments[1:])):
         condition, yes, no = a.arguments
         return condition if yes.low == b.low else not_(condition) if no.low == b.low else FALSE
@@ -238,7 +61,7 @@ def eq(a: Expression, b: Expression) -> Expression:
             return le(a, b)
         if b.low == a.high:
             return not_(le(a, constant("number", b.low - 1)))
-    return _flag("eq", a, b)
+    return flag_node("eq", a, b)
 
 
 def le(a: Expression, b: Expression) -> Expression:
@@ -251,7 +74,7 @@ def le(a: Expression, b: Expression) -> Expression:
         return not_(le(b, constant("number", a.low - 1)))
     if is_constant(b) and a.operator == "add" and is_constant(a.arguments[1]):
         return le(a.arguments[0], constant("number", b.low - a.arguments[1].low))
-    return _flag("le", a, b)
+    return flag_node("le", a, b)
 
 
 def lt(a: Expression, b: Expression) -> Expression:
@@ -271,7 +94,7 @@ def add(a: Expression, b: Expression) -> Expression:
             return a
         if a.operator == "add" and is_constant(a.arguments[1]):
             return add(a.arguments[0], constant("number", a.arguments[1].low + b.low))
-    return _node("add", (a, b), "number", a.low + b.low, a.high + b.high)
+    return interned("add", (a, b), "number", a.low + b.low, a.high + b.high)
 
 
 def subtract(a: Expression, b: Expression) -> Expression:
@@ -279,7 +102,7 @@ def subtract(a: Expression, b: Expression) -> Expression:
         return add(a, constant("number", -b.low))
     if a is b:
         return constant("number", 0)
-    return _node("subtract", (a, b), "number", a.low - b.high, a.high - b.low)
+    return interned("subtract", (a, b), "number", a.low - b.high, a.high - b.low)
 
 
 def multiply(a: Expression, b: Expression) -> Expression:
@@ -291,7 +114,7 @@ def multiply(a: Expression, b: Expression) -> Expression:
         if b.low == 1:
             return a
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return _node("multiply", (a, b), "number", min(ends), max(ends))
+    return interned("multiply", (a, b), "number", min(ends), max(ends))
 
 
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
@@ -309,7 +132,7 @@ def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
         high = min(yes.high, no.high)
     if condition.arguments == (no, yes) and condition.operator == "le":  # the greater
         low = max(yes.low, no.low)
-    return _node("if", (condition, yes, no), yes.kind, low, high)
+    return interned("if", (condition, yes, no), yes.kind, low, high)
 
 
 # --- sets of brokers ------------------------------------------------------------------------------------------------
@@ -324,14 +147,14 @@ def has(members: Expression, broker: Expression) -> Expression:
             return TRUE if members.low >> broker.low & 1 else FALSE
     if is_constant(members) and members.low == 0:
         return FALSE
-    return _flag("has", members, broker)
+    return flag_node("has", members, broker)
 
 
 def only(broker: Expression, size: int) -> Expression:
     """The set of this one broker, of `size` brokers; empty for "none"."""
     if is_constant(broker):
         return constant("set", 1 << broker.low if broker.low >= 0 else 0)
-    return _node("only", (broker,), "set", 0, (1 << size) - 1)
+    return interned("only", (broker,), "set", 0, (1 << size) - 1)
 
 
 def union(a: Expression, b: Expression) -> Expression:
@@ -342,7 +165,7 @@ def union(a: Expression, b: Expression) -> Expression:
             return constant("set", a.low | b.low)
         if b.low == 0:
             return a
-    return a if a is b else _node("union", (a, b), "set", 0, _ones(a.high | b.high))
+    return a if a is b else interned("union", (a, b), "set", 0, _ones(a.high | b.high))
 
 
 def intersection(a: Expression, b: Expression) -> Expression:
@@ -353,7 +176,7 @@ def intersection(a: Expression, b: Expression) -> Expression:
             return constant("set", a.low & b.low)
         if b.low & _ones(a.high) == _ones(a.high):
             return a
-    return a if a is b else _node("intersection", (a, b), "set", 0, min(_ones(a.high), _ones(b.high)))
+    return a if a is b else interned("intersection", (a, b), "set", 0, min(_ones(a.high), _ones(b.high)))
 
 
 def difference(a: Expression, b: Expression) -> Expression:
@@ -364,7 +187,7 @@ def difference(a: Expression, b: Expression) -> Expression:
             return a
     if a is b or (is_constant(a) and a.low == 0):
         return constant("set", 0)
-    return _node("difference", (a, b), "set", 0, _ones(a.high))
+    return interned("difference", (a, b), "set", 0, _ones(a.high))
 
 
 def subset(a: Expression, b: Expression) -> Expression:
@@ -372,13 +195,13 @@ def subset(a: Expression, b: Expression) -> Expression:
         return TRUE
     if is_constant(a) and is_constant(b):
         return TRUE if a.low & ~b.low == 0 else FALSE
-    return _flag("subset", a, b)
+    return flag_node("subset", a, b)
 
 
 def size(a: Expression) -> Expression:
     if is_constant(a):
         return constant("number", a.low.bit_count())
-    return _node("size", (a,), "number", 0, a.high.bit_length())
+    return interned("size", (a,), "number", 0, a.high.bit_length())
 
 
 def _ones(high: int) -> int:
@@ -434,48 +257,3 @@ def evaluate(roots: Sequence[Expression], leaves: Sequence[int]) -> list[int]:
         else:
             values[node] = SEMANTICS[node.operator](*(values[x] for x in node.arguments))
     return [values[root] for root in roots]
-
-
-# --- reading --------------------------------------------------------------------------------------------------------
-
-_INFIX: Final = {
-    "and": " and ",
-    "or": " or ",
-    "eq": " == ",
-    "le": " <= ",
-    "add": " + ",
-    "subtract": " - ",
-    "multiply": " * ",
-    "union": " | ",
-    "intersection": " & ",
-    "difference": " - ",
-    "subset": " <= ",
-}
-
-
-def render(a: Expression) -> str:
-    """The expression as a modeller would write it."""
-    if isinstance(a.value, Leaf):
-        return a.value.path
-    if a.operator == "constant":
-        return _render_constant(a)
-    inner = [render(x) if x.operator in ("leaf", "constant", "has") else f"({render(x)})" for x in a.arguments]
-    if a.operator == "not" and a.arguments[0].operator == "le":
-        return " > ".join(render(x) for x in a.arguments[0].arguments)
-    if a.operator in _INFIX:
-        return _INFIX[a.operator].join(inner)
-    if a.operator == "if":
-        return f"{inner[1]} if {inner[0]} else {inner[2]}"
-    if a.operator == "has":
-        return f"{inner[0]}.has({render(a.arguments[1])})"
-    if a.operator == "only":
-        return f"{{{render(a.arguments[0])}}}"
-    return f"not {inner[0]}" if a.operator == "not" else f"{inner[0]}.{a.operator}"
-
-
-def _render_constant(a: Expression) -> str:
-    if a.kind == "flag":
-        return "true" if a is TRUE else "false"
-    if a.kind == "set":
-        return "{" + ", ".join(str(i) for i in range(a.low.bit_length()) if a.low >> i & 1) + "}"
-    return "none" if a.kind == "broker" and a.low < 0 else str(a.low)

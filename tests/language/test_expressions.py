@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from isrcheck.model.language import expressions as e
+from isrcheck.model.language import junctions
 from isrcheck.model.language.expressions import Expression, Kind, Leaf
+from isrcheck.model.language.nodes import interned
 from tests.agreement.profiles import examples
 
 LEAVES = tuple(
@@ -159,7 +161,7 @@ def rebuilt(node: Expression) -> Expression:
         return e.leaf(node.value)
     if isinstance(node.value, int):
         return e.constant(node.kind, node.value)
-    return e._node(node.operator, tuple(map(rebuilt, node.arguments)), node.kind, node.low, node.high)
+    return interned(node.operator, tuple(map(rebuilt, node.arguments)), node.kind, node.low, node.high)
 
 
 @examples(200)
@@ -208,8 +210,8 @@ def test_expressions_read_as_a_modeller_would_write_them() -> None:
 
 
 def test_a_simplifier_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    tightest = e._tightest
-    monkeypatch.setattr(e, "_tightest", lambda parts, conjunction: tightest(parts, not conjunction))
+    tightest = junctions._tightest
+    monkeypatch.setattr(junctions, "_tightest", lambda parts, conjunction: tightest(parts, not conjunction))
 
     def differs(pair: Pair) -> bool:
         try:

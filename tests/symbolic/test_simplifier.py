@@ -19,6 +19,7 @@ import z3
 from isrcheck.checker.engines.symbolic.terms import INTEGERS, Terms
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Kind, Leaf
+from isrcheck.model.language.nodes import flag_node
 
 HUGE = 1 << 20
 KINDS: list[tuple[str, Kind, int, int]] = [
@@ -44,7 +45,7 @@ def broker(number: int) -> Expression:
 
 
 def at_most(x: Expression, c: int) -> Expression:
-    return e._flag("le", x, n(c))
+    return flag_node("le", x, n(c))
 
 
 def over(x: Expression, c: int) -> Expression:
@@ -60,8 +61,8 @@ def raw(operator: str, *arguments: Expression) -> Expression:
     return e._node(operator, arguments, kind, low, high)
 
 
-LE_XY = e._flag("le", X, Y)
-LE_ZY = e._flag("le", Z, Y)
+LE_XY = flag_node("le", X, Y)
+LE_ZY = flag_node("le", Z, Y)
 JUNCTIONS: dict[str, list[Expression]] = {
     "nothing": [],
     "one": [P],
@@ -88,9 +89,9 @@ JUNCTIONS: dict[str, list[Expression]] = {
     "equal to two": [e._flag("eq", X, n(1)), e._flag("eq", X, n(2))],
     "not equal to two": [e._flag("not", e._flag("eq", X, n(1))), e._flag("not", e._flag("eq", X, n(2)))],
     "compared and bounded": [LE_XY, over(Y, 1), at_most(X, 2)],
-    "compared against a bound": [e._flag("le", Z, X), at_most(X, 1)],
+    "compared against a bound": [flag_node("le", Z, X), at_most(X, 1)],
     "not compared against a bound": [e._flag("not", LE_XY), at_most(X, 0)],
-    "or compared against a bound": [e._flag("not", e._flag("le", Z, X)), over(X, 1)],
+    "or compared against a bound": [e._flag("not", flag_node("le", Z, X)), over(X, 1)],
     "or not compared against a bound": [LE_XY, over(X, 0)],
     "greater, and just not too small": [e.not_(LE_XY), at_most(X, 1)],
     "greater, and just not too great": [e.not_(LE_XY), over(Y, 3)],
