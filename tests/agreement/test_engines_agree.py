@@ -13,8 +13,10 @@ from isrcheck import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.kernel import lanes, operators, programs
 from isrcheck.checker.results import Result
-from isrcheck.model.language import concrete, plain, symbolic
+from isrcheck.model.language import concrete, plain
 from isrcheck.model.language import expressions as e
+from isrcheck.model.language.nodes import interned
+from isrcheck.model.language.symbolic import places, terms
 from isrcheck.model.language.tracing import SymbolicState
 from tests.agreement.engines import STATES, Engine, by_arrays, by_evaluation, by_native_code, by_reference, traced
 from tests.agreement.profiles import THOROUGH, examples
@@ -87,13 +89,15 @@ def assert_noticed(engine: Engine) -> None:
 
 def instead(operator: str) -> Any:
     """Writes another operator in its place."""
-    return lambda self, node: type(self).binary(self, e._node(operator, node.arguments, node.kind, node.low, node.high))
+    return lambda self, node: type(self).binary(
+        self, interned(operator, node.arguments, node.kind, node.low, node.high)
+    )
 
 
 def swapped(original: Any) -> Any:
     def write(self: Any, node: e.Expression) -> Any:
         *first, a, b = node.arguments
-        return original(self, e._node(node.operator, (*first, b, a), node.kind, node.low, node.high))
+        return original(self, interned(node.operator, (*first, b, a), node.kind, node.low, node.high))
 
     return write
 
@@ -168,20 +172,20 @@ def test_an_assignment_that_the_tracer_drops_is_noticed(monkeypatch: pytest.Monk
 
 
 def test_a_frame_that_the_tracer_does_not_keep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbolic.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
+    monkeypatch.setattr(places.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
     assert_noticed(by_evaluation)
 
 
 def test_a_read_of_the_wrong_element_by_the_tracer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        symbolic.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))
+        places.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))
     )
     assert_noticed(by_evaluation)
 
 
 @pytest.mark.exhaustive  # half a minute: few random models have such a condition
 def test_a_condition_of_definedness_that_the_tracer_forgets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbolic, "_kleene", lambda a, b, decides: e.TRUE)
+    monkeypatch.setattr(terms, "_kleene", lambda a, b, decides: e.TRUE)
     assert_noticed(by_evaluation)
 
 
