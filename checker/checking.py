@@ -200,18 +200,20 @@ def resolved(
         raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
-        return _of_class(type(model)), model, None
-    if isinstance(model, type):
-        loaded = _of_class(model)
-    else:
-        loaded = load_model_class(model) if isinstance(model, str) else model
+        return loaded_of(type(model)), model, None
+    loaded = loaded_of(model)
     with blaming(loaded.origin):
         name = profile_of(loaded, profile)
         return loaded, begun(loaded, name, settings), name
 
 
-def _of_class(cls: type[Model]) -> LoadedModel:
-    return LoadedModel(cls, cls.name(), None, fitting(cls, None), properties=fitting_properties(cls, None))
+def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
+    """The model with a name, in a file, or that a class is."""
+    if isinstance(model, str):
+        return load_model_class(model)
+    if isinstance(model, LoadedModel):
+        return model
+    return LoadedModel(model, model.name(), None, fitting(model, None), properties=fitting_properties(model, None))
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
