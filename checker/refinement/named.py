@@ -15,6 +15,8 @@ from isrcheck.model.language.model import kebab
 from isrcheck.model.language.refinements import refinement_of
 
 Mapping = Callable[[Any, Any], dict[str, Any]]
+
+
 @cache
 def specifications() -> dict[str, type[Model]]:
     """The specifications that ship, by name."""
@@ -49,9 +51,7 @@ def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mappi
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
-def load_mapping(
-    loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None
-) -> tuple[str, Mapping]:
+def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
     """The mapping that is meant, with its name: without one the only one that there is."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from isrcheck.checker.exploration import Path
@@ -133,7 +135,7 @@ class Verdicts:
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, told = answer.result, story(self.judge.interpreter.model, shown)
-        instance = self._instance(states[-1])
+        instance = self._instance(answer.beside, states[-1])
         result.findings[answer.name] = Finding("violated", sentence, shown, True, instance, story=told)
         result.verdict, result.exit_code = "violated", Exit.VIOLATED
 
@@ -149,14 +151,16 @@ class Verdicts:
         rows = allowed.kernel.layout.pack([allowed.system.encode(state) for state in beside[-2:]])
         return begins_otherwise(allowed, rows[0]) if len(beside) == 1 else refusals(allowed, rows[0], rows[1])
 
-    def _instance(self, last: State) -> Instance | None:
-        """Why a flag that the mapping gives is false at the end, where it says for what choice that is so."""
+    def _instance(self, beside: tuple[State, ...], last: State) -> Instance | None:
+        """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
         model, mapping = self.implementation.model, self.implementation.mapping
+        positions = self.implementation.specification.model.positions
         for name, value in said(model, last, mapping).items():
+            if len(beside) > 1 and beside[-1][positions[name]] == beside[-2][positions[name]]:
+                continue
             for at, flag in enumerate(value if isinstance(value, list) else [value]):
                 if isinstance(flag, PlainFlag) and not flag.value and flag.why is not None:
-                    choice, reads = explain(model, last, lambda m, s, n=name, i=at: _part(mapping(m, s)[n], i))
-                    return Instance(choice, reads)
+                    return Instance(*explain(model, last, partial(_flag, mapping, name, at)))
         return None
 
     # --- a state that stands for nothing ----------------------------------------------------------------------------
@@ -176,5 +180,7 @@ class Verdicts:
         raise AssertionError("the reference semantics maps a state that the kernel does not")
 
 
-def _part(value: Any, at: int) -> Any:
+def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
+    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
+    value = mapping(m, s)[name]
     return value[at] if isinstance(value, list) else value

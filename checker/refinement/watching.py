@@ -117,4 +117,3 @@ def _edges(rows: Words, instance: Integers, after: Words) -> Edges:
     sources, source = np.unique(rows, axis=0, return_inverse=True)
     targets, target = np.unique(after, axis=0, return_inverse=True)
     return Edges(sources, targets, source.reshape(-1), instance, target.reshape(-1))
-

@@ -13,8 +13,16 @@ from typing import Any, TypeVar
 
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.concrete import ConcreteState
-from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import EvaluationError, ModelError, mistake, mistake_in, nearest, require_takes
+from isrcheck.model.language.errors import (
+    EvaluationError,
+    ModelError,
+    caller,
+    line_of,
+    mistake,
+    mistake_in,
+    nearest,
+    require_takes,
+)
 from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.marks import require_plain
 from isrcheck.model.language.model import Model
@@ -68,9 +76,7 @@ def refinement_of(method: Any) -> Refinement | None:
     return found if isinstance(found, Refinement) else None
 
 
-def specified(
-    specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]
-) -> Model:
+def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
     """The specification at the settings that a mapping gives it for a model, those that are given over them."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
     taken = {name: getattr(model, name) for name in declared if hasattr(model, name)}
@@ -105,7 +111,9 @@ def mapped(model: Model, specification: Model, mapping: Callable[..., Any], stat
     for name, domain in specification.domains.items():
         value = _checked(mapping, name, lambda d=domain, x=answer[name]: stored(d, x))  # type: ignore[misc]
         if isinstance(value, Undefined):
-            raise EvaluationError(f"{name}: {value._failure.what}", value._failure.where)
+            failure, ours = value._failure, caller().partition(":")[0]
+            where = line_of(mapping) if failure.where.partition(":")[0] == ours else failure.where
+            raise EvaluationError(f"{_name(mapping)} gives no value for {name}: {failure.what}", where)
         values.append(value)
     return tuple(values)
 

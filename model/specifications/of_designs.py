@@ -36,9 +36,7 @@ def _is_agreed(m: Any, s: Any, p: int) -> Any:
     """Whether every legitimate leader has what is committed, and no offset was committed with two records."""
     records = s.committed[p].records
     has = for_all(
-        lambda leader, offset: (
-            (s.log[p][leader].length > offset) & (s.log[p][leader].at(offset) == records.at(offset))
-        ),
+        lambda leader, offset: (s.log[p][leader].length > offset) & (s.log[p][leader].at(offset) == records.at(offset)),
         where=lambda leader, offset: m.is_legitimate(s, p, leader) & (records.length > offset),
         leader=m.brokers,
         offset=range(m.log_size),

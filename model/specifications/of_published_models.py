@@ -23,9 +23,7 @@ def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
 def _is_agreed(m: Any, s: Any) -> Any:
     """Whether the true leader has what is committed."""
     return for_all(
-        lambda leader, offset: (
-            (s.log[leader].length > offset) & (s.log[leader].at(offset) == s.committed.at(offset))
-        ),
+        lambda leader, offset: (s.log[leader].length > offset) & (s.log[leader].at(offset) == s.committed.at(offset)),
         where=lambda leader, offset: m.is_true_leader(s, leader) & (s.committed.length > offset),
         leader=m.brokers,
         offset=range(m.log_size),

@@ -14,7 +14,6 @@ from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, LEAST
 from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
-
 Watch = Callable[[NativeLevels, int], Stop | None]
 """Looks at the steps into each whole level, the initial states being the first; says whether to stop there."""
 
