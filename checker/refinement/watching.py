@@ -66,7 +66,7 @@ class Watching:
         return self.ended
 
     def _begin(self, levels: NativeLevels) -> Stop | None:
-        rows = levels.level_states(1)
+        rows = levels.kernel.layout.pack(levels.system.initial)  # those outside the constraints are judged, too
         numbers = self.abstraction.of(rows)
         if (numbers < 0).any():
             self.nothing = Refused(1, targets=rows[numbers < 0])
