@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import for_all, needs, refinement, when
+from isrcheck.model.language import for_all, needs, refinement, some, when
 
 
 def _ids(m: Any) -> int:
@@ -24,6 +24,7 @@ def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
     found: dict[str, Any] = {
         "committed": [s.committed[p].records for p in m.all_partitions],
         "agreed": [_is_agreed(m, s, p) for p in m.all_partitions],
+        "kept": [_is_kept(m, s, p) for p in m.all_partitions],
         "acknowledged": [s.acknowledged[i] if i < m.max_records else False for i in range(_ids(m))],
     }
     if getattr(m, "consumers", False):
@@ -34,14 +35,28 @@ def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
 
 def _is_agreed(m: Any, s: Any, p: int) -> Any:
     """Whether every legitimate leader has what is committed, and no offset was committed with two records."""
-    records = s.committed[p].records
     has = for_all(
-        lambda leader, offset: (s.log[p][leader].length > offset) & (s.log[p][leader].at(offset) == records.at(offset)),
-        where=lambda leader, offset: m.is_legitimate(s, p, leader) & (records.length > offset),
+        lambda leader, offset: _has(s, p, leader, offset),
+        where=lambda leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),
         leader=m.brokers,
         offset=range(m.log_size),
     )
     return has & ~s.committed[p].rewritten
+
+
+def _is_kept(m: Any, s: Any, p: int) -> Any:
+    """Whether each committed record is in some log, be its broker up or down."""
+    return for_all(
+        lambda offset: some(_has(s, p, b, offset) for b in m.brokers),
+        where=lambda offset: s.committed[p].records.length > offset,
+        offset=range(m.log_size),
+    )
+
+
+def _has(s: Any, p: int, b: Any, offset: int) -> Any:
+    """Whether a log has the record that is committed at an offset."""
+    log = s.log[p][b]
+    return (log.length > offset) & (log.at(offset) == s.committed[p].records.at(offset))
 
 
 def _shown(m: Any, s: Any, p: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import for_all, maximum, needs, refinement
+from isrcheck.model.language import for_all, maximum, needs, refinement, some
 from isrcheck.model.published.history import with_history
 
 
@@ -15,6 +15,7 @@ def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
     return {
         "committed": [s.committed],
         "agreed": [_is_agreed(m, s)],
+        "kept": [_is_kept(m, s)],
         "acknowledged": [False] * m.max_records,
         "shown": [maximum(*(s.replica[b].high_watermark for b in m.brokers))],
     }
@@ -23,8 +24,22 @@ def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
 def _is_agreed(m: Any, s: Any) -> Any:
     """Whether the true leader has what is committed."""
     return for_all(
-        lambda leader, offset: (s.log[leader].length > offset) & (s.log[leader].at(offset) == s.committed.at(offset)),
+        lambda leader, offset: _has(s, leader, offset),
         where=lambda leader, offset: m.is_true_leader(s, leader) & (s.committed.length > offset),
         leader=m.brokers,
         offset=range(m.log_size),
     )
+
+
+def _is_kept(m: Any, s: Any) -> Any:
+    """Whether each committed record is in some log."""
+    return for_all(
+        lambda offset: some(_has(s, b, offset) for b in m.brokers),
+        where=lambda offset: s.committed.length > offset,
+        offset=range(m.log_size),
+    )
+
+
+def _has(s: Any, b: Any, offset: int) -> Any:
+    """Whether a log has the record that is committed at an offset."""
+    return (s.log[b].length > offset) & (s.log[b].at(offset) == s.committed.at(offset))

@@ -2,9 +2,10 @@
 
 *Committed* is what the log holds for good: it grows at its end, and nothing of it changes. *Acknowledged* is what a
 producer was told is safe; it is committed. The log is *agreed* upon as long as whoever speaks for it has what is
-committed: no action makes that false. A consumer has *read* a prefix. *Shown* is how far the log goes, as readers are
-told: never past what is committed. After a failover it may be less than before, until the new leader has learnt how
-much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
+committed: no action makes that false. It is *kept* as long as anybody has what is committed; that this is so at all
+times, and not only when somebody speaks, is asked for by `must_keep`. A consumer has *read* a prefix. *Shown* is how
+far the log goes, as readers are told: never past what is committed. After a failover it may be less than before, until
+the new leader has learnt how much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
 
 Left out: who commits, and how long that takes.
 """
@@ -45,14 +46,16 @@ class ReplicatedLog(Model):
         choices=("untold", "may-fall", "never-fall"),
         meaning="whether readers are told how far the log goes, and whether that may be less again (KIP-207)",
     )
+    must_keep = setting(False, meaning="what is committed is somewhere at all times, also while nobody asks for it")
     deletions = setting(False, meaning="the owner may delete the log: nothing is owed any more")
 
     def variables(self) -> dict[str, Any]:
-        """What is committed and agreed upon by partition, acknowledged by id; what readers have read and are shown."""
+        """What is committed, agreed upon and kept, by partition; what is acknowledged, by id; what readers see."""
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {
             "committed": per(any_partition(self), records),
             "agreed": per(any_partition(self), flag),
+            "kept": per(any_partition(self), flag),
             "acknowledged": per(any_id(self), flag),
         }
         if self.consumers:
@@ -63,6 +66,7 @@ class ReplicatedLog(Model):
 
     def initial(self, s: Any) -> None:
         s.agreed = [True] * self.partitions
+        s.kept = [True] * self.partitions
 
     def is_committed(self, s: Any, p: int, i: int) -> Any:
         log = s.committed[p]
@@ -97,6 +101,13 @@ class ReplicatedLog(Model):
         if self.end_offsets == "never-fall":
             s.require(s.shown[p] < end)
         s.shown[p] = end
+
+    @action(p=any_partition, actor="the log")
+    def lose_or_find(self, s: Any, p: int) -> None:
+        """What is committed is nowhere while nobody asks for it, or is found again."""
+        if self.must_keep:
+            return
+        s.kept[p] = ~s.kept[p]
 
     @action(p=any_partition, actor="the owner")
     def delete(self, s: Any, p: int) -> None:
