@@ -104,7 +104,7 @@ def lost(name: str) -> None:
         assert len(missed.findings["no-committed-loss"].trace.steps) == EARLIER[name]  # type: ignore[union-attr]
     elif own is not None:
         assert length(found) == own
-    else:
+    elif length(found) != nowhere:  # KAFKA-1148 acknowledges what is not committed: no log does that
         strictly = asked(name, must_keep=True)
         assert length(strictly) == nowhere
         assert [c.path for c in strictly.refused if c.said is not None] == ["kept[0]"]
