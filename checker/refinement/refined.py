@@ -51,6 +51,11 @@ class Refined:
     def name(self) -> str:
         return f"{PREFIX}{self.specification}"
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether it holds, and nothing of the specification has ever happened."""
+        return self.result.findings[self.name].verdict == "holds" and not self.steps
+
     def side_by_side(self) -> Result:
         """The result, its trace with the variables of the specification as well, for those who read it."""
         finding = self.result.findings[self.name]

@@ -10,7 +10,7 @@ from typing import Any
 from isrcheck.checker.checking import SHARE_OF_MEMORY, loaded_of, resolved
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits, Report
+from isrcheck.checker.exploration import Exploration, Limits, Report
 from isrcheck.checker.forecast import outlook
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.library import LoadedModel, blaming
@@ -20,6 +20,7 @@ from isrcheck.checker.refinement.allowed import Allowed
 from isrcheck.checker.refinement.named import Mapping, historic, load_mapping, load_specification
 from isrcheck.checker.refinement.refined import Refined, Verdicts
 from isrcheck.checker.refinement.watching import Watching
+from isrcheck.checker.results import Exit
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.checker.traces.refined import Implementation
 from isrcheck.model.language import Model
@@ -77,8 +78,7 @@ def refine(
             watch=watching,
         )
         tell("counterexample")
-        if watching.ended is not None:
-            found.partial = None  # the search was between two levels
+        _as_judged(found, watching)
         numbers = {label: i for i, label in enumerate(interpreter.labels)}
         paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
         instances = [numbers[t.label] for t in system.transitions]
@@ -86,8 +86,22 @@ def refine(
         result = judge.result("local", False, fail_on_vacuity, limits)
         result.profile = begins_with
         answer = Verdicts(judge, paths, implementation, watching).answer(result, spec.name, name)
+        if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:
+            result.exit_code = Exit.DIFFERENCE
     result.seconds = {"trace": traced_in, **found.seconds}
     if found.stopped in ("states", "memory", "time", "interrupt"):
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - began
     return answer
+
+
+def _as_judged(found: Exploration, watching: Watching) -> None:
+    """Takes from an exploration that a limit ended the level of which not every step was judged."""
+    if watching.ended is not None:
+        found.partial = None  # the search was between two levels
+    if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):
+        found.levels, found.generated = found.levels[: watching.whole], found.generated[: max(0, watching.whole - 1)]
+        found.degrees = None  # they are of all levels together
+        for seen in (found.goals, found.bounds):
+            for name in [name for name, level in seen.items() if level > watching.whole]:
+                del seen[name]

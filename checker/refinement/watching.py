@@ -36,8 +36,9 @@ class Refused:
 class Watching:
     """Judges the steps into each level. What it finds first ends the search, with the level in which it lies.
 
-    `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `steps`
-    and `pairs` count the steps that were judged, and the different steps of the specification that they stand for.
+    `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
+    the last level of which every step was judged. `pairs` counts the different steps of the specification that the
+    model's stand for.
     """
 
     def __init__(self, abstraction: Abstraction, allowed: Allowed, until: float | None) -> None:
@@ -45,9 +46,9 @@ class Watching:
         self.refused: Refused | None = None
         self.nothing: Refused | None = None
         self.ended: Stop | None = None
-        self.steps = 0
+        self.whole = 0
         self._judged: dict[int, bool] = {}
-        self._level = 0
+        self._steps = 0
 
     @property
     def pairs(self) -> int:
@@ -56,13 +57,14 @@ class Watching:
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
         """Why the search is to stop at a whole level, None where it is not."""
-        if level <= self._level:  # another search goes on where this level was found
+        if level <= self.whole:  # another search goes on where this level was found
             return None
-        self._level = level
         try:
             self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
         except TooMany:
             self.ended = "memory"
+        if self.ended not in ("memory", "time"):
+            self.whole = level
         return self.ended
 
     def _begin(self, levels: NativeLevels) -> Stop | None:
@@ -86,9 +88,9 @@ class Watching:
             if (after < 0).any():
                 lost.append(successors[after < 0])
                 continue
-            if self.steps <= FEW < self.steps + len(source):
+            if self._steps <= FEW < self._steps + len(source):
                 self.abstraction.compile()
-            self.steps += len(source)
+            self._steps += len(source)
             wrong = ~self._are_allowed(here, after)
             if wrong.any():
                 bad.append((states[source[wrong]], label[wrong], successors[wrong]))

@@ -13,12 +13,13 @@ def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
     lines = ["", *_question(found, ink)]
     if found.refused:
         lines += ["", *refusal(found, ink)]
+    lines += ["", _warning(found)] * found.vacuous
     return text.report(found.side_by_side(), ink, plain) + "\n".join(lines) + "\n"
 
 
 def brief(found: Refined, ink: Ink = PLAIN) -> str:
     """The verdict in one line, and what the last step does that is not allowed."""
-    lines = refusal(found, ink) if found.refused else []
+    lines = (refusal(found, ink) if found.refused else []) + [_warning(found)] * found.vacuous
     return text.brief(found.result, ink) + "".join(f"{line}\n" for line in lines)
 
 
@@ -28,6 +29,10 @@ def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
     head = ink("head", f"What {found.specification} does not allow{within}")
     changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)
     return [head, *columns(changed)]
+
+
+def _warning(found: Refined) -> str:
+    return f"warning: vacuous: nothing of {found.specification} ever happens, by mapping {found.mapping}"
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from isrcheck.model.language import action, broker, number, record, sequence, when
+from isrcheck.model.language import ModelError, action, broker, number, record, sequence, when
 from isrcheck.model.published.kafka_replication import KafkaReplication
 
 RAISES = "-inc-high-watermark"
@@ -25,6 +25,10 @@ def with_history(cls: Any) -> type[KafkaReplication]:
         return {**cls.variables(self), "committed": sequence(written, self.log_size)}
 
     raising = {name: method for name, method in cls.actions().items() if name.endswith(RAISES)}
+    taking = {name: list(method.__action__.parameters) for name, method in raising.items()}
+    if not raising or any(parameters != ["leader"] for parameters in taking.values()):
+        what = f"model {cls.name()} has no action ...{RAISES}(leader), in which it would be seen what is committed"
+        raise ModelError(f"{cls.__stands__}: {what}; call it so, or write a mapping of your own")
     noting = {method.__name__: _noting(method) for method in raising.values()}
     body = {"__doc__": cls.__doc__, "__module__": cls.__module__, "variables": variables, **noting}
     return type(cls.__name__, (cls,), body)

@@ -248,7 +248,49 @@ def test_a_specification_with_too_many_states_is_given_up(clock: Path, monkeypat
     monkeypatch.setattr("isrcheck.checker.refinement.allowed.MOST", 1)
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert outcome.code == 152
-    assert outcome.out.startswith("INCOMPLETE  clock:Hands: more memory needed than the memory of this machine")
+    # The first hour, at the third state, is the first step of which another state must be held.
+    said = "more memory needed than the memory of this machine; no violation in 2 states, depth 2"
+    assert outcome.out.splitlines()[0] == f"INCOMPLETE  clock:Hands: {said}"
+
+
+def test_a_limit_of_time_ends_it_between_two_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said to be judged is judged: of a level whose steps were not all looked at nothing is said."""
+    monkeypatch.setattr("isrcheck.checker.refinement.watching.Watching._begin", _late)
+    outcome = asked(clock, "by-the-small-hand", "--quiet", "--max-seconds", "1000")
+    assert outcome.code == 152
+    assert outcome.out.startswith(
+        "INCOMPLETE  clock:Hands: 1000 seconds passed (--max-seconds); no violation in 1 state, depth 1"
+    )
+
+
+def _late(watching: Any, levels: Any) -> None:
+    watching._until = 0.0  # long ago
+
+
+def test_a_refinement_in_which_nothing_happens_is_vacuous(clock: Path, tmp_path: Path) -> None:
+    clock.write_text(clock.read_text().replace('"hour": s.small, "early"', '"hour": s.small * 0, "early"', 1))
+    outcome = asked(clock, "by-the-small-hand", "--quiet")
+    assert outcome.code == 0
+    said = "warning: vacuous: nothing of clock:Clock ever happens, by mapping by-the-small-hand"
+    assert outcome.out.splitlines()[1:] == [said]
+    assert asked(clock, "by-the-small-hand").out.splitlines()[-1] == said
+    assert asked(clock, "by-the-small-hand", "--fail-on-vacuity").code == 10
+
+
+def test_a_variant_that_commits_in_an_action_of_another_name_is_refused(tmp_path: Path) -> None:
+    """Without history of what is committed everything would refine."""
+    file = tmp_path / "variant.py"
+    file.write_text(
+        "from typing import Any\n"
+        "from isrcheck.model.published.kip_320 import Kip320\n\n\n"
+        'class Variant(Kip320):\n    """A variant."""\n\n    fenced_leader_inc_high_watermark: Any = None\n'
+    )
+    outcome = run("refine", file)
+    assert outcome.code == 150
+    assert outcome.err == (
+        "isrcheck: variant.py:5: model variant has no action ...-inc-high-watermark(leader), in which it would be seen "
+        "what is committed; call it so, or write a mapping of your own\n"
+    )
 
 
 # --- what is written ------------------------------------------------------------------------------------------------
