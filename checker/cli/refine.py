@@ -77,6 +77,7 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     def text(ink: Ink) -> str:
         return brief(found, ink) if quiet else report(found, ink, plain)
 
+    output.beside = found.side_by_side()
     deliver(output, found.result, text)
 
 
