@@ -31,6 +31,8 @@ EARLIER = {
     "v2-zombie-overwrites-the-isr": 8,
     "v3-last-replica-standing": 10,
     "v3-reads-change": 11,
+    "v3-two-leaders-and-unconditional-writes": 7,
+    "v3-zombie-and-unclean-election": 6,
 }
 """What the scenario asks for breaks after a committed record is missed, which is no replicated log any more."""
 DELETED = {"v3-leader-of-a-deleted-topic-acknowledges": 4}
