@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.model.language.concrete import initial_states
@@ -12,6 +13,9 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.refinements import mapped
+
+MOST: Final = 10_000
+"""States of a specification that are looked at: some seconds."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +43,27 @@ class Implementation:
         if not begins:
             return "the specification does not begin so"
         for k in range(1, len(seen)):
-            if self.allows(seen[k - 1], seen[k]) == (k == len(seen) - 1):
-                return f"the specification {'allows' if k == len(seen) - 1 else 'does not allow'} step {k + 1}"
+            allowed, last = self.allows(seen[k - 1], seen[k]), k == len(seen) - 1
+            if allowed is not None and allowed == last:
+                return f"the specification {'allows' if last else 'does not allow'} step {k + 1}"
         return None
 
-    def allows(self, a: State, b: State) -> bool:
-        """Whether the specification leads from a to b, breadth first; where it has no meaning, it does not."""
-        seen, last, taken = {a}, [a], 0
-        while b not in seen and last and taken != self.steps:
-            found = (after for state in last for _, after in self.specification.steps(state))
-            last = list(dict.fromkeys(x for x in found if not isinstance(x, EvaluationError) and x not in seen))
-            seen.update(last)
-            taken += 1
-        return b in seen
+    def allows(self, a: State, b: State) -> bool | None:
+        """Whether the specification leads from a to b; where it has no meaning, it does not.
+
+        Breadth first where steps are counted, else what is most like b first. None where it has not come to b in `MOST`
+        states: what runs methods is too slow for more.
+        """
+        it = self.specification
+        goal, taken = it.leaves(b), {a: 0}
+        pending = [(0, 0, a)]
+        while pending and b not in taken and len(taken) <= MOST:
+            *_, state = heappop(pending)
+            if taken[state] == self.steps:
+                continue
+            for _, after in it.steps(state):
+                if not isinstance(after, EvaluationError) and after not in taken:
+                    taken[after] = taken[state] + 1
+                    unlike = sum(x != y for x, y in zip(it.leaves(after), goal, strict=True))
+                    heappush(pending, (unlike if self.steps is None else taken[after], len(taken), after))
+        return True if b in taken else None if pending else False
