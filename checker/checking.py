@@ -194,17 +194,16 @@ def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
     """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
-    if not (isinstance(model, str | Model | LoadedModel) or (isinstance(model, type) and issubclass(model, Model))):
-        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
+    if not isinstance(model, Model):
+        model = loaded_of(model)
     if not isinstance(settings, Mapping):
         raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
         return loaded_of(type(model)), model, None
-    loaded = loaded_of(model)
-    with blaming(loaded.origin):
-        name = profile_of(loaded, profile)
-        return loaded, begun(loaded, name, settings), name
+    with blaming(model.origin):
+        name = profile_of(model, profile)
+        return model, begun(model, name, settings), name
 
 
 def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
@@ -213,6 +212,8 @@ def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
         return load_model_class(model)
     if isinstance(model, LoadedModel):
         return model
+    if not (isinstance(model, type) and issubclass(model, Model)):
+        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
     return LoadedModel(model, model.name(), None, fitting(model, None), properties=fitting_properties(model, None))
 
 
