@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The specification: a name, my_log.py or my_log.py:Class.",
 )
-@click.option("--mapping", metavar="NAME", help="Which of its states a state stands for; there may be only one way.")
+@click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several.")
 @click.option(
     "--spec-setting",
     "specification_settings",
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     help="A setting of the specification, over what the mapping gives it.",
 )
 @click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps of it for one of the model, at most; any number."
+    "--steps",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="At most so many steps of it for one of the model; else any number.",
 )
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
