@@ -9,12 +9,14 @@ import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.refinement import refining
+from isrcheck.checker.refinement import refining, watching
+from isrcheck.checker.refinement.abstraction import Abstraction
 from isrcheck.checker.refinement.refined import Refined
 from isrcheck.checker.results import Exit, Trace
 from tests.refinement.graphs import NOTHING, STATES, Pair, drawn
 
 SEEDS = range(120)
+whole = Abstraction.compile
 MORE = range(120, 1200)
 
 
@@ -64,10 +66,15 @@ def test_random_graphs() -> None:
     assert min(kinds[x] for x in ("holds", "nothing", "refused at once", "refused by a step")) >= 5, kinds
 
 
-def test_the_search_with_workers_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_code_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of large spaces, with workers, and the mapping as machine code."""
+    compiled = list[Abstraction]()
     monkeypatch.setattr(refining, "search", partial(search, small=0))
+    monkeypatch.setattr(watching, "FEW", 0)
+    monkeypatch.setattr(Abstraction, "compile", lambda self: (compiled.append(self), whole(self)))
     kinds = Counter(compare(drawn(seed)) for seed in SEEDS[:12])
     assert len(kinds) >= 3, kinds
+    assert len(compiled) >= 6
 
 
 @pytest.mark.exhaustive
