@@ -22,6 +22,7 @@ LAYERS: Final = {
             "judging",
             "liveness",
             "checking",
+            "refinement",
             "simulating",
             "replaying",
             "explaining",

@@ -194,24 +194,27 @@ def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
     """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
-    if not (isinstance(model, str | Model | LoadedModel) or (isinstance(model, type) and issubclass(model, Model))):
-        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
+    if not isinstance(model, Model):
+        model = loaded_of(model)
     if not isinstance(settings, Mapping):
         raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
-        return _of_class(type(model)), model, None
-    if isinstance(model, type):
-        loaded = _of_class(model)
-    else:
-        loaded = load_model_class(model) if isinstance(model, str) else model
-    with blaming(loaded.origin):
-        name = profile_of(loaded, profile)
-        return loaded, begun(loaded, name, settings), name
+        return loaded_of(type(model)), model, None
+    with blaming(model.origin):
+        name = profile_of(model, profile)
+        return model, begun(model, name, settings), name
 
 
-def _of_class(cls: type[Model]) -> LoadedModel:
-    return LoadedModel(cls, cls.name(), None, fitting(cls, None), properties=fitting_properties(cls, None))
+def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
+    """The model with a name, in a file, or that a class is."""
+    if isinstance(model, str):
+        return load_model_class(model)
+    if isinstance(model, LoadedModel):
+        return model
+    if not (isinstance(model, type) and issubclass(model, Model)):
+        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
+    return LoadedModel(model, model.name(), None, fitting(model, None), properties=fitting_properties(model, None))
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:

@@ -22,19 +22,23 @@ from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.looking import print_apart
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.properties import KINDS, kind_of
+from isrcheck.model.language.refinements import refinement_of
 from isrcheck.model.language.written import is_written, written
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """How the names of modules begin that ship."""
+NO_MODELS: Final = (".language", ".specifications")
+"""How the names of packages below `model` end that have none: specifications are asked for as such."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it.
 
-    `beside` names those that stand in the model's own file. `properties` are those of whole behaviours that fit it.
+    `beside` names those that stand in the model's own file. `properties` are those of whole behaviours that fit it,
+    `mappings` the refinement mappings in its file.
     """
 
     cls: type[Model]
@@ -43,6 +47,7 @@ class LoadedModel:
     invariants: dict[str, Invariant]
     beside: frozenset[str] = frozenset()
     properties: dict[str, Invariant] = field(default_factory=dict)
+    mappings: dict[str, Invariant] = field(default_factory=dict)
 
     def asked(self, names: Iterable[str]) -> dict[str, Invariant]:
         """Properties by name; `all` is all that fit the model."""
@@ -130,7 +135,7 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
     """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
-    shared = _about(cls, library_invariants())
+    shared = about(cls, library_invariants())
     return dict(sorted({**shared, **beside, **cls.predicates("invariant")}.items()))
 
 
@@ -139,10 +144,10 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
     beside = _properties(module) if module is not None else {}
     _require_makeable(cls)
     own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
-    return dict(sorted({**_about(cls, library_properties()), **beside, **own}.items()))
+    return dict(sorted({**about(cls, library_properties()), **beside, **own}.items()))
 
 
-def _about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
+def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
     """Those of the shipped ones that are about what a model has."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
@@ -175,7 +180,7 @@ def _require_makeable(cls: type[Model]) -> None:
 def library_invariants() -> dict[str, Invariant]:
     """Every invariant of the `invariants` package."""
     found: dict[str, Invariant] = {}
-    for module in _modules(shipped_invariants):
+    for module in modules_of(shipped_invariants):
         found.update(_marked(module))
     return found
 
@@ -184,7 +189,7 @@ def library_invariants() -> dict[str, Invariant]:
 def library_properties() -> dict[str, Invariant]:
     """Every property of the `invariants` package."""
     found: dict[str, Invariant] = {}
-    for module in _modules(shipped_invariants):
+    for module in modules_of(shipped_invariants):
         found.update(_properties(module))
     return found
 
@@ -212,19 +217,20 @@ def _shipped() -> dict[str, type[Model]]:
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
     """The model of the file with this name, if there is one; no other model's file is imported."""
-    found = _models(importlib.import_module(_homes()[name])) if name in _homes() else []
+    found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
 
 @cache
 def _homes() -> dict[str, str]:
     """The modules that may have a model, by the name that it then has."""
-    packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(".language")]
+    packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
 
 
-def _modules(package: ModuleType) -> Iterator[ModuleType]:
+def modules_of(package: ModuleType) -> Iterator[ModuleType]:
+    """The modules of a package that ships."""
     for info in _inside(package):
         yield importlib.import_module(info.name)
 
@@ -233,7 +239,7 @@ def _inside(package: ModuleType) -> Iterator[pkgutil.ModuleInfo]:
     return pkgutil.iter_modules(package.__path__, package.__name__ + ".")
 
 
-def _models(module: ModuleType) -> list[type[Model]]:
+def models_in(module: ModuleType) -> list[type[Model]]:
     """The models that a module defines itself, in the order of the file."""
     own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Model)]
     return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
@@ -249,9 +255,15 @@ def _properties(module: ModuleType) -> dict[str, Invariant]:
     return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
 
 
+def mappings_in(module: ModuleType) -> dict[str, Invariant]:
+    """The refinement mappings that a module defines itself."""
+    functions = {n: f for n, f in vars(module).items() if refinement_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
 def _from_file(path: Path, wanted: str) -> LoadedModel:
     module = run_file(path)
-    models = {cls.__name__: cls for cls in _models(module)}
+    models = {cls.__name__: cls for cls in models_in(module)}
     if not models:
         raise ModelError(f"{path.name}: there is no model in this file; write a subclass of isrcheck.Model")
     if wanted and wanted not in models:
@@ -262,7 +274,13 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
     with blaming(path):
         return LoadedModel(
-            cls, name, path.resolve(), fitting(cls, module), frozenset(_marked(module)), fitting_properties(cls, module)
+            cls,
+            name,
+            path.resolve(),
+            fitting(cls, module),
+            frozenset(_marked(module)),
+            fitting_properties(cls, module),
+            mappings_in(module),
         )
 
 

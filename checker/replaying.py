@@ -8,10 +8,14 @@ from typing import Any
 from isrcheck.checker.checking import resolved
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class, model_names
+from isrcheck.checker.refinement.named import historic, load_mapping, load_specification, specifications
 from isrcheck.checker.traces.files import DamagedFile, Recording, TraceFile, read
+from isrcheck.checker.traces.refined import Implementation
 from isrcheck.checker.traces.verdicts import Replayed, replayed
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import kebab
+from isrcheck.model.language.refinements import specified
 
 
 def replay(
@@ -33,8 +37,8 @@ def replay(
     traces = read(Path(file))
     loaded = model_of(traces, model)
     with blaming(loaded.origin):
-        interpreter = interpreter_of(loaded, traces, settings or {})
-        return [replayed(interpreter, each) for each in chosen(traces, invariant)]
+        interpreter, implementation = walkers_of(loaded, traces, settings or {})
+        return [replayed(interpreter, each, implementation) for each in chosen(traces, invariant)]
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
@@ -57,6 +61,30 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
     if traces.model not in model_names():
         raise DamagedFile(f"it is of {traces.model!r}, which is not a shipped model; give --model my_model.py")
     return load_model_class(traces.model)
+
+
+def walkers_of(
+    loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
+) -> tuple[Interpreter, Implementation | None]:
+    """What walks the traces, and what judges the steps of a refinement."""
+    if traces.against is None:
+        return interpreter_of(loaded, traces, settings), None
+    against = traces.against
+    specification = _specification(loaded, against.specification)
+    _, mapping = load_mapping(loaded, specification, against.mapping)
+    interpreter = interpreter_of(historic(loaded, mapping), traces, settings)
+    target = specified(specification.cls, interpreter.model, mapping, against.settings)
+    return interpreter, Implementation(interpreter.model, Interpreter(target, {}), mapping, against.at_most)
+
+
+def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
+    """A specification that ships, or one in the file of the model that the user names; a path is never followed."""
+    file, _, cls = name.partition(":")
+    if name in specifications():
+        return load_specification(name)
+    if loaded.origin is not None and file == kebab(loaded.origin.stem):
+        return load_specification(f"{loaded.origin}:{cls}" if cls else str(loaded.origin))
+    raise DamagedFile(f"its specification {name!r} neither ships nor is in the file of --model")
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:

@@ -21,6 +21,7 @@ PAGES = [
     "docs/narration.md",
     "docs/bounded.md",
     "docs/liveness.md",
+    "docs/refinement.md",
     "docs/simulation.md",
     "docs/symmetry.md",
     "docs/language.md",

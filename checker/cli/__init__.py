@@ -10,13 +10,12 @@ import click
 from isrcheck.checker.cli.exits import reporting_failures
 
 COMMANDS: Final = (
-    "models", "init", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph",
-    "scenarios",
-    "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "cache",
+    "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",
+    "graph", "scenarios", "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "cache",
 )  # fmt: skip
 COMPILING: Final = (
-    "check", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep", "crosscheck",
-    "analyze", "diff",
+    "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep",
+    "crosscheck", "analyze", "diff",
 )  # fmt: skip
 
 

@@ -30,7 +30,8 @@ html_option = click.option(
 class Output:
     """The files that are asked for; - is standard output, and the report then goes to standard error.
 
-    `loaded` is the model, once it is known: reports for continuous integration name its source.
+    `loaded` is the model, once it is known: reports for continuous integration name its source. `beside` is the result
+    as a page has it, where that shows more than the model's own states.
     """
 
     json: str | None = None
@@ -38,6 +39,7 @@ class Output:
     html: str | None = None
     reports: Reports = field(default_factory=Reports)
     loaded: LoadedModel | None = field(default=None, repr=False)
+    beside: Result | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.reports.to_stderr = self.to_stdout
@@ -107,7 +109,7 @@ class Output:
 
         assert self.loaded is not None
         with blaming(self.loaded.origin):
-            text = report_page(result, self.loaded)
+            text = report_page(self.beside or result, self.loaded)
         write_text(self.html, text)
 
     def _write_reports(self, result: Result) -> None:

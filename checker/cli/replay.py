@@ -125,7 +125,7 @@ def replayed_file(
 ) -> tuple[Interpreter, list[Replayed]]:
     """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from isrcheck.checker.library import blaming
-    from isrcheck.checker.replaying import chosen, interpreter_of, model_of
+    from isrcheck.checker.replaying import chosen, model_of, walkers_of
     from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.traces.files import DamagedFile, read
     from isrcheck.checker.traces.verdicts import replayed
@@ -135,9 +135,10 @@ def replayed_file(
         loaded = model_of(traces, spec)
         about["model"] = loaded.name
         with blaming(loaded.origin):
-            interpreter = interpreter_of(loaded, traces, settings_of(loaded.cls, loaded.name, texts))
+            given = settings_of(loaded.cls, loaded.name, texts)
+            interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
-            told = [replayed(interpreter, each) for each in chosen(traces, invariant)]
+            told = [replayed(interpreter, each, implementation) for each in chosen(traces, invariant)]
             return interpreter, _explained(
                 told, interpreter, [named(text, loaded, interpreter.model) for text in controls]
             )

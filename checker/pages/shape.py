@@ -5,7 +5,7 @@ A *row* is a part of the state that is shown as one text. Rows are the same in e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,11 +65,11 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states."""
+    """The rows of a model's states, and of what stands beside them: the variables of a trace, the model's own first."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        first = tuple(domain.first for domain in model.domains.values())
+    def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
+        self.model, self._variables = model, variables
+        first = tuple(domain.first for _, domain in variables)
         places = [(place, domain) for place, domain, _ in self._parts(first)]
         self.rows = [Row(p.path, p.shown, p.owner, p.group or "", is_log(d)) for p, d in places]
 
@@ -83,7 +83,7 @@ class Shape:
         return kept + [_unowned(p, d, x) for p, d, x in self._parts(state) if p.owner is None and is_log(d)]
 
     def _parts(self, state: tuple[Value, ...]) -> Iterator[Part]:
-        for (name, domain), value in zip(self.model.domains.items(), state, strict=True):
+        for (name, domain), value in zip(self._variables, state, strict=True):
             yield from _spread(_Place(name, name, None, None), domain, value)
 
 

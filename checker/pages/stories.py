@@ -23,7 +23,7 @@ from isrcheck.model.language.telling import told
 
 def story(model: Model, trace: Trace) -> dict[str, Any]:
     """A trace as data of a page."""
-    shape = Shape(model)
+    shape = Shape(model, trace.variables)
     acting = [lane_of(model, s.label, s.actor) for s in trace.steps if s.label is not None and s.actor is not None]
     return {
         "rows": [row.to_json() for row in shape.rows],

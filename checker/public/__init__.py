@@ -5,9 +5,9 @@
     result = isrcheck.check("kip-101", {"replicas": 2})
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
-What answers questions is `check`, `simulate`, `prove` and `replay`, with the classes of what they give. What writes a
-model is imported from here as well: `from isrcheck import Model, action, broker, number, setting`. `isrcheck.testing`
-has assertions for tests, and `pytest -p isrcheck.pytest_plugin` collects scenarios.
+What answers questions is `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of what they give. What
+writes a model is imported from here as well: `from isrcheck import Model, action, broker, number, setting`.
+`isrcheck.testing` has assertions for tests, and `pytest -p isrcheck.pytest_plugin` collects scenarios.
 
 Nothing is imported before it is used: `import isrcheck` alone takes no longer than an empty file.
 """
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from isrcheck.checker.exploration import Limits, Progress
     from isrcheck.checker.proofs.results import ProofResult
     from isrcheck.checker.proving import prove
+    from isrcheck.checker.refinement.refined import Refined
+    from isrcheck.checker.refinement.refining import refine
     from isrcheck.checker.replaying import replay
     from isrcheck.checker.results import (
         CheckpointRefused,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
         optional,
         per,
         record,
+        refinement,
         sequence,
         set_of,
         setting,
@@ -106,6 +109,7 @@ __all__ = [
     "Progress",
     "ProofResult",
     "PropertyFinding",
+    "Refined",
     "Replayed",
     "Result",
     "Step",
@@ -150,6 +154,8 @@ __all__ = [
     "per",
     "prove",
     "record",
+    "refine",
+    "refinement",
     "replay",
     "sequence",
     "set_of",
@@ -166,6 +172,8 @@ _HOMES = {
     "isrcheck.checker.exploration": ("Limits", "Progress"),
     "isrcheck.checker.proofs.results": ("ProofResult",),
     "isrcheck.checker.proving": ("prove",),
+    "isrcheck.checker.refinement.refined": ("Refined",),
+    "isrcheck.checker.refinement.refining": ("refine",),
     "isrcheck.checker.replaying": ("replay",),
     "isrcheck.checker.results": (
         "CheckpointRefused", "EvaluationFailure", "Finding", "Instance", "LimitTooSmall", "PropertyFinding",

@@ -22,8 +22,8 @@ from isrcheck.model.language.system import Label
 LARGEST_FILE: Final = 64 * 2**20
 LONGEST_TRACE: Final = 100_000
 
-Claim = Literal["violation", "liveness", "deadlock", "evaluation", "path"]
-CLAIMS: Final[tuple[Claim, ...]] = ("violation", "liveness", "deadlock", "evaluation", "path")
+Claim = Literal["violation", "refinement", "liveness", "deadlock", "evaluation", "path"]
+CLAIMS: Final[tuple[Claim, ...]] = ("violation", "refinement", "liveness", "deadlock", "evaluation", "path")
 Read = Callable[[Domain, Any], Any]
 
 
@@ -60,13 +60,27 @@ class Recording:
 
 
 @dataclass(frozen=True)
+class Against:
+    """The specification that a model was held against: its name and settings, the mapping, and steps for one."""
+
+    specification: str
+    settings: dict[str, Any]
+    mapping: str
+    at_most: int | None
+
+
+@dataclass(frozen=True)
 class TraceFile:
-    """Model and settings by name, None where the file does not say, and the traces."""
+    """Model and settings by name, None where the file does not say, and the traces.
+
+    `against` is for those of a refinement.
+    """
 
     form: Literal["result", "ITF"]
     model: str | None
     settings: dict[str, Any] | None
     recordings: tuple[Recording, ...]
+    against: Against | None = None
 
 
 def read(path: Path) -> TraceFile:
@@ -126,15 +140,27 @@ def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
 def _result_file(data: dict[str, Any]) -> TraceFile:
     _known_format(data["format"])
     found = []
+    against = _against(data["refinement"], "refinement") if "refinement" in data else None
     for name, finding in _typed(data, "invariants", dict, "").items():
-        found += _finding("violation", name, finding, f"invariants.{name}")
+        found += _finding("violation" if against is None else "refinement", name, finding, f"invariants.{name}")
     for name, finding in _optional(data, "liveness").items():
         found += _lasso(name, finding, data.get("fairness"))
     found += _finding("deadlock", None, data.get("deadlock", {}), "deadlock")
     if "evaluation_error" in data:
         failure = _typed(data, "evaluation_error", dict, "")
         found.append(_recording("evaluation", None, failure, "evaluation_error", failure))
-    return TraceFile("result", _typed(data, "model", str, ""), _typed(data, "settings", dict, ""), tuple(found))
+    model, settings = _typed(data, "model", str, ""), _typed(data, "settings", dict, "")
+    return TraceFile("result", model, settings, tuple(found), against)
+
+
+def _against(data: Any, where: str) -> Against:
+    if not isinstance(data, dict):
+        raise DamagedFile(f"{where} is not an object")
+    at_most = data.get("at_most")
+    if at_most is not None and not (type(at_most) is int and at_most > 0):
+        raise DamagedFile(f"{where}.at_most is {at_most!r}, which is no number of steps")
+    specification, mapping = (_typed(data, name, str, f"{where}.") for name in ("specification", "mapping"))
+    return Against(specification, _typed(data, "specification_settings", dict, f"{where}."), mapping, at_most)
 
 
 def _known_format(form: Any) -> None:
@@ -213,7 +239,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
         raise DamagedFile("#meta.isrcheck is not an object")
     _known_format(about.get("format"))
     claim, name = about.get("claim"), about.get("name")
-    named = claim in ("violation", "liveness")
+    named = claim in ("violation", "refinement", "liveness")
     if claim not in CLAIMS or not isinstance(name, str | None) or named != (name is not None):
         raise DamagedFile("#meta.isrcheck does not say what the trace was recorded for")
     failing = about if about.get("action") is not None else None
@@ -221,7 +247,11 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     recording = Recording(claim, name, rows, failing, itf.decoded)
     if claim == "liveness":
         recording = _promised(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
-    return TraceFile("ITF", _typed(about, "model", str, where), _typed(about, "settings", dict, where), (recording,))
+    model, settings = _typed(about, "model", str, where), _typed(about, "settings", dict, where)
+    against = _against(about["refinement"], f"{where}refinement") if "refinement" in about else None
+    if claim == "refinement" and against is None:
+        raise DamagedFile("#meta.isrcheck does not say which specification the trace was held against (refinement)")
+    return TraceFile("ITF", model, settings, (recording,), against)
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:

@@ -18,6 +18,8 @@ DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
 """Integers from here on are written as `#bigint`: JSON readers may keep numbers as doubles."""
 NONE: Final = "none"
+AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
+"""What a replay needs to know of a refinement."""
 
 
 def to_itf(
@@ -32,8 +34,8 @@ def to_itf(
     """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
 
     `failing` is the instance that has no meaning in the last state, for an evaluation error. `promised` is for a
-    property: its choice of parameters and the fairness. A lasso has `loop`, the index of the state that its last state
-    is: what leads from the one to the other is repeated.
+    property, its choice of parameters and the fairness, or for a refinement what it is of. A lasso has `loop`, the
+    index of the state that its last state is: what leads from the one to the other is repeated.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
@@ -161,15 +163,18 @@ def _per(domain: Per, data: Any) -> Value:
 
 def itf_of(result: Result) -> dict[str, Any] | None:
     """The shortest counterexample of a result (of several, the first by name) as ITF data; None if there is none."""
+    against = {k: result.extra["refinement"][k] for k in AGAINST} if "refinement" in result.extra else None
     found: list[tuple[str, str | None, Trace | None]] = [
-        ("violation", name, finding.trace) for name, finding in sorted(result.findings.items())
+        ("violation" if against is None else "refinement", name, finding.trace)
+        for name, finding in sorted(result.findings.items())
     ]
     if result.deadlock is not None:
         found.append(("deadlock", None, result.deadlock.trace))
     shown = sorted(((c, n, t) for c, n, t in found if t is not None), key=lambda each: each[2].length)
     if shown:
         claim, name, trace = shown[0]
-        return to_itf(trace, result.model, result.settings, claim, name)
+        promised = None if against is None else {"refinement": against}
+        return to_itf(trace, result.model, result.settings, claim, name, promised=promised)
     lassos = [(name, f, f.trace) for name, f in sorted(result.liveness.items()) if f.trace is not None]
     if lassos and result.fairness is not None:
         name, finding, trace = min(lassos, key=lambda each: each[2].length)
@@ -177,5 +182,8 @@ def itf_of(result: Result) -> dict[str, Any] | None:
         return to_itf(trace, result.model, result.settings, "liveness", name, promised=promised)
     if result.evaluation is not None:
         failure = result.evaluation
-        return to_itf(failure.trace, result.model, result.settings, "evaluation", failing=failure.label)
+        promised = None if against is None else {"refinement": against}
+        return to_itf(
+            failure.trace, result.model, result.settings, "evaluation", failing=failure.label, promised=promised
+        )
     return None

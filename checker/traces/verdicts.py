@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Exit, Finding, Instance, PropertyFinding, Trace
@@ -14,6 +14,7 @@ from isrcheck.checker.traces.held import last_held
 from isrcheck.checker.traces.lassos import Lasso
 from isrcheck.checker.traces.narration import story
 from isrcheck.checker.traces.reasons import reasons
+from isrcheck.checker.traces.refined import Implementation
 from isrcheck.checker.traces.replay import Refusal, ReplayOutcome, replay
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.layout import columns, plural
@@ -23,6 +24,15 @@ from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.properties import kind_of
 from isrcheck.model.language.tracing import sentence_of
+
+ENDS: Final = {
+    "violation": Exit.VIOLATED,
+    "refinement": Exit.VIOLATED,
+    "liveness": Exit.NOT_LIVE,
+    "deadlock": Exit.DEADLOCK,
+    "evaluation": Exit.EVALUATION,
+}
+"""How a replay ends that confirms what a trace was recorded for."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,12 @@ class Replayed:
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
             return Exit.HOLDS
-        ends = {"violation": Exit.VIOLATED, "liveness": Exit.NOT_LIVE, "deadlock": Exit.DEADLOCK}
+        ends = {
+            "violation": Exit.VIOLATED,
+            "refinement": Exit.VIOLATED,
+            "liveness": Exit.NOT_LIVE,
+            "deadlock": Exit.DEADLOCK,
+        }
         return ends.get(self.recording.claim, Exit.EVALUATION)
 
     def text(self) -> str:
@@ -70,6 +85,7 @@ class Replayed:
                 f"ends in a violation of {self.recording.name}",
                 f"{self.recording.name} holds in the last one",
             ),
+            "refinement": ("ends in a step that the specification does not allow", ""),
             "liveness": (f"a fair behaviour that breaks {self.recording.name}", ""),
             "deadlock": ("ends in a deadlock", "the last one has a next state"),
         }
@@ -98,22 +114,53 @@ class Replayed:
         return data
 
 
-def replayed(interpreter: Interpreter, recording: Recording) -> Replayed:
-    """A trace walked again; `interpreter` has the invariants and properties that it may have been recorded for."""
+def replayed(interpreter: Interpreter, recording: Recording, implementation: Implementation | None = None) -> Replayed:
+    """A trace walked again; `interpreter` has the invariants and properties that it may have been recorded for.
+
+    `implementation` is what a refinement is of.
+    """
     if recording.claim == "liveness":
         return _promised(interpreter, recording)
+    if recording.claim == "refinement":
+        assert implementation is not None
+        return _refined(interpreter, recording, implementation)
     if recording.name is not None and recording.name not in interpreter.invariants:
         known = nearest(recording.name, interpreter.invariants)
         raise UnknownName(f"the model has no invariant {recording.name!r}; {known}")
     outcome = replay(interpreter, decoded(interpreter, recording))
     last = outcome.trace.steps[-1].state
-    confirmed = None if recording.claim == "path" or not outcome.valid else _confirmed(interpreter, recording, last)
+    confirmed = None
+    if recording.claim != "path" and outcome.valid:
+        confirmed = _stands_for_nothing(implementation, last) or _confirmed(interpreter, recording, last)
     if not outcome.valid:
         return Replayed(recording, outcome, confirmed)
     told = story(interpreter.model, outcome.trace)
     violated = recording.claim == "violation" and confirmed
     finding = _finding(interpreter, recording.name or "", outcome.trace, told) if violated else None
     return Replayed(recording, outcome, confirmed, told, finding)
+
+
+def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
+    """A trace walked again whose last step a specification does not allow, or does."""
+    outcome = replay(interpreter, decoded(interpreter, recording))
+    if not outcome.valid:
+        return Replayed(recording, outcome, None)
+    try:
+        objection = implementation.objection([step.state for step in outcome.trace.steps])
+    except EvaluationError as error:
+        objection = f"a state stands for nothing: {error.what}"
+    return Replayed(recording, outcome, objection is None, story(interpreter.model, outcome.trace), against=objection)
+
+
+def _stands_for_nothing(implementation: Implementation | None, state: State) -> bool:
+    """Whether it is the mapping that has no value in a state."""
+    if implementation is None:
+        return False
+    try:
+        implementation.stands_for(state)
+    except EvaluationError:
+        return True
+    return False
 
 
 def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:

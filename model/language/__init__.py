@@ -36,6 +36,7 @@ from isrcheck.model.language.properties import (
     leads_to,
     stable,
 )
+from isrcheck.model.language.refinements import refinement
 from isrcheck.model.language.settings import budget, setting
 from isrcheck.model.language.telling import asked, becomes, last_held, listed
 from isrcheck.model.language.together import clash, idle
@@ -83,6 +84,7 @@ __all__ = [
     "optional",
     "per",
     "record",
+    "refinement",
     "sequence",
     "set_of",
     "setting",

@@ -19,7 +19,7 @@ import numpy as np
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.checkpoint import Checkpoint, Known, question_of, termination_interrupts
 from isrcheck.checker.engines.local.levels import NativeLevels
-from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
+from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, Watch, as_integer
 from isrcheck.checker.engines.local.orbits import OrbitLevels
 from isrcheck.checker.engines.local.store import PARTITION_BITS, OutOfMemory, Store, smallest
 from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits, room
@@ -102,6 +102,7 @@ def search_large(
     classes: Sequence[Sequence[int]],
     keeping: Keeping | None,
     storing: Storing,
+    watch: Watch | None = None,
     known: Sequence[tuple[Level, Words]] = (),
 ) -> tuple[Exploration, NativeLevels]:
     """The search that uses all workers, a limit of memory, symmetry, checkpoints and disks; see `search`.
@@ -118,6 +119,7 @@ def search_large(
     spool = None if storing.kind == "memory" else storing.folder or tempfile.gettempdir()
     store = Store(*shape, limits.memory, workers, compact=compact, spool=spool)
     run = Search(system, kernel, store, limits, report, began, workers, orbits)
+    run.watch = watch
     if keeping is not None:
         run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, compact, classes))
     with termination_interrupts(keeping is not None):

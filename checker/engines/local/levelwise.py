@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from isrcheck.checker.engines.local.errors import failing_instance, failing_predicate
@@ -12,6 +13,9 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, LEAST
 from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
+
+Watch = Callable[[NativeLevels, int], Stop | None]
+"""Looks at the steps into each whole level, the initial states being the first; says whether to stop there."""
 
 
 class Stopped(Exception):
@@ -39,6 +43,8 @@ class Level:
 
 class Levelwise:
     """A search whose whole levels are in `history`: an interruption at any moment loses nothing else."""
+
+    watch: Watch | None = None
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, limits: Limits, levels: NativeLevels) -> None:
         self.system, self.kernel, self.limits, self.levels = system, kernel, limits, levels
@@ -83,6 +89,8 @@ class Levelwise:
                 raise Stopped("error")
             if not keep_going and last.seen & self._violations():
                 raise Stopped("violation")
+            if self.watch is not None and (reason := self.watch(self.levels, level)) is not None:
+                raise Stopped(reason)
             if not last.distinct:
                 return
             if self.limits.states is not None and self._distinct > self.limits.states:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.levelwise import Watch
 from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
@@ -33,6 +34,7 @@ def search(
     classes: Sequence[Sequence[int]] = (),
     keeping: Keeping | None = None,
     storing: Storing = Storing(),
+    watch: Watch | None = None,
     small: int = LARGEST,
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
@@ -40,8 +42,9 @@ def search(
     None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
     brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
     levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
-    where the states are; what is said of a compact store stands in `extra`. A space of up to `small` states may be
-    explored without all this, and of a larger one the first levels; with 0 none is.
+    where the states are; what is said of a compact store stands in `extra`. `watch` looks at each whole level, and may
+    end the search there. A space of up to `small` states may be explored without all this, and of a larger one the
+    first levels; with 0 none is.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
@@ -52,6 +55,7 @@ def search(
         # Whose limit is well below what arrays explore has no need of compiled code.
         ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
         first = SmallSearch(system, kernel, limits, report, began, small, ahead)
+        first.watch = watch
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
             found[0].workers = workers  # who have nothing to do
@@ -61,7 +65,7 @@ def search(
 
             found = search_large(
                 system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-                workers=workers, classes=classes, keeping=keeping, storing=storing,
+                workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch,
                 known=() if first is None else first.whole(),
             )  # fmt: skip
         except KeyboardInterrupt:

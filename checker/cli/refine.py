@@ -1,0 +1,102 @@
+"""`isrcheck refine`: whether a model does only what a specification allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isrcheck.checker.cli.ci import ci_options, mermaid_option
+from isrcheck.checker.cli.delivery import Output, deliver, html_option
+from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.options import assignment, once, seconds_of, size_of
+from isrcheck.checker.failures import failure_of
+from isrcheck.checker.profiles import settings_of
+
+if TYPE_CHECKING:
+    from isrcheck.checker.refinement.refined import Refined
+    from isrcheck.checker.wording.layout import Ink
+
+
+@click.command("refine", short_help="Says whether a model does only what a specification allows.")
+@model_or_scenario
+@click.option(
+    "--spec",
+    "specification",
+    metavar="SPEC",
+    default="replicated-log",
+    show_default=True,
+    help="The specification: a name, my_log.py or my_log.py:Class.",
+)
+@click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several.")
+@click.option(
+    "--spec-setting",
+    "specification_settings",
+    type=assignment,
+    multiple=True,
+    callback=once,
+    metavar="NAME=VALUE",
+    help="A setting of the specification, over what the mapping gives it.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="At most so many steps of it for one of the model; else any number.",
+)
+@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
+@click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
+@html_option
+@mermaid_option
+@ci_options
+@click.option(
+    "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
+)
+@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed, and no progress.")
+def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) and holds each of its steps against a specification.
+
+    A mapping says which state of the specification a state of the model stands for. Each step of the model is to be
+    nothing there, or some of the specification's steps; the shortest trace to one that is not is shown, with exit code
+    12.
+    """
+    output = Output.taken(asked)
+    output.require_apart()
+    try:
+        output.require_writable()
+        found = _answer(model, settings, quiet, asked, output)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is not None:
+            output.write_failure(model, settings, "local", failure)
+        raise
+    from isrcheck.checker.reports.refinement import brief, report
+
+    def text(ink: Ink) -> str:
+        return brief(found, ink) if quiet else report(found, ink, plain)
+
+    output.beside = found.side_by_side()
+    deliver(output, found.result, text)
+
+
+def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any], output: Output) -> Refined:
+    from isrcheck.checker.cli.progress import Watcher
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.refinement.named import historic, load_mapping, load_specification
+    from isrcheck.checker.refinement.refining import refine
+
+    loaded, specification = load_model_class(model), load_specification(asked["specification"])
+    _, mapping = load_mapping(loaded, specification, asked["mapping"])
+    output.loaded = historic(loaded, mapping)
+    settings = settings_of(loaded.cls, loaded.name, texts)
+    given = settings_of(specification.cls, specification.name, asked["specification_settings"])
+    limits = Limits(*(asked.pop(f"max_{name}") for name in ("states", "seconds", "memory")))
+    asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
+    with Watcher(quiet=quiet) as watcher:
+        return refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)

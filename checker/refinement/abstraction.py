@@ -1,0 +1,88 @@
+"""A mapping as one function over arrays of packed states, and the few states of the specification that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.model.language.expressions import TRUE, Expression, Leaf
+from isrcheck.model.language.system import Label, Transition, TransitionSystem
+
+STANDS_FOR = "stands-for"
+
+
+class Abstraction:
+    """Of states of a system those of the specification that they stand for, each with a number.
+
+    The mapping is compiled as if it were an action of a system that has the specification's leaves as well: one that
+    can always happen, and writes them. `rows` are the specification's states by their numbers, packed.
+    """
+
+    def __init__(
+        self, system: TransitionSystem, leaves: Sequence[Leaf], nodes: Sequence[Expression], failure: Expression
+    ) -> None:
+        own = len(system.leaves)
+        theirs = [Leaf(own + i, f"the specification's {x.path}", x.kind, x.low, x.high) for i, x in enumerate(leaves)]
+        step = Transition(Label(STANDS_FOR, (), ()), "", False, TRUE, dict(enumerate(nodes, own)), failure)
+        self._kernel = Kernel(_system((*system.leaves, *theirs), step))
+        self._layout, self._mask = Layout(leaves), np.zeros(self._kernel.words, dtype=np.uint64)
+        self._own, self._leaves = own, len(leaves)
+        for place in self._kernel.layout.places[own:]:
+            self._mask[place.word] |= np.uint64(place.mask)
+        self._numbers: dict[bytes, int] = {}
+        self.rows: list[Words] = []
+
+    def compile(self) -> None:
+        """From here on it is machine code: there will be many states."""
+        assert self._kernel.code
+
+    def of(self, states: Words) -> Integers:
+        """The number of what each state stands for, -1 where it stands for none."""
+        wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
+        wide[:, : states.shape[1]] = states
+        found, source, _, _ = self._kernel.expand(wide)
+        numbers = np.full(len(states), -1, dtype=np.int64)
+        if len(found):
+            rows, which = self._distinct(found & self._mask)
+            values = self._kernel.layout.unpack(rows)[:, self._own :]
+            numbers[source] = np.array([self.number(row) for row in self._layout.pack(values)], dtype=np.int64)[which]
+        return numbers
+
+    def number(self, row: Words) -> int:
+        """The number of a packed state of the specification."""
+        key = row.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = len(self.rows)
+            self.rows.append(row)
+        return self._numbers[key]
+
+    def leaves(self, number: int) -> tuple[int, ...]:
+        """The integers of the state with a number."""
+        return tuple(map(int, self._layout.unpack(self.rows[number][np.newaxis])[0]))
+
+    def _distinct(self, rows: Words) -> tuple[Words, Integers]:
+        """The different ones of some rows, and which of them each is; by hashes, unless two rows have one."""
+        _, first, which = np.unique(self._kernel.hashes(rows), return_index=True, return_inverse=True)
+        if (rows[first][which] == rows).all():
+            return rows[first], which
+        found, which = np.unique(rows, axis=0, return_inverse=True)
+        return found, which.reshape(-1)
+
+
+def _system(leaves: Sequence[Leaf], step: Transition) -> TransitionSystem:
+    return TransitionSystem(
+        model=STANDS_FOR,
+        settings={},
+        variables=(),
+        leaves=tuple(leaves),
+        initial=(),
+        actions=(STANDS_FOR,),
+        transitions=(step,),
+        constraints=(),
+        invariants=(),
+        goals=(),
+        bounds=(),
+    )

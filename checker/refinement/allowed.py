@@ -1,0 +1,109 @@
+"""Which states of a specification its steps lead to from which: asked a few times, and answered once each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.model.language.system import TransitionSystem
+
+MOST: Final = 1 << 22
+"""States of a specification that are held at once; beyond, the answer is not known."""
+SOME: Final = 32
+"""States that are gone on from at once."""
+ROUNDS: Final = 64
+"""After so many rounds each is twice as large as the one before."""
+
+
+class TooMany(Exception):
+    """The specification has more states than can be held."""
+
+
+@dataclass
+class _Reach:
+    """What steps lead to from a state, so far: all that was seen, and those of them that are still to be gone on from.
+
+    `rounds` counts steps where these are looked at one after the other.
+    """
+
+    seen: set[bytes]
+    open: Words
+    rounds: int = 0
+
+
+class Allowed:
+    """Whether a specification leads from one state to another by at most `steps` of its steps; None is any number."""
+
+    def __init__(self, system: TransitionSystem, interpreter: Interpreter, steps: int | None) -> None:
+        self.system, self._interpreter, self._steps = system, interpreter, steps
+        self.kernel = Kernel(system)
+        self._reaches: dict[bytes, _Reach] = {}
+        written = {leaf for t in system.transitions for leaf in t.updates}
+        self._kept = np.zeros(self.kernel.words, dtype=np.uint64)
+        for i, place in enumerate(self.kernel.layout.places):
+            if i not in written:
+                self._kept[place.word] |= np.uint64(place.mask)
+
+    def leads(self, a: Words, b: Words) -> bool:
+        """Whether b is a, or is reached from a; both are packed. `TooMany` where that would have to be given up."""
+        if ((a ^ b) & self._kept).any():
+            return False  # no action writes a leaf in which they differ
+        reach, wanted, rounds = self._reach(a), b.tobytes(), 0
+        while wanted not in reach.seen:
+            if self._is_whole(reach):
+                return False
+            self._go_on(reach, b, SOME << max(0, rounds - ROUNDS))
+            rounds += 1
+        return True
+
+    def seen_from(self, a: Words) -> Words:
+        """All states that are reached from a, itself included."""
+        reach = self._reach(a)
+        while not self._is_whole(reach):
+            self._go_on(reach, a, MOST)
+        return self._rows(reach.seen)
+
+    def _is_whole(self, reach: _Reach) -> bool:
+        return not len(reach.open) or reach.rounds == self._steps
+
+    def _reach(self, a: Words) -> _Reach:
+        key = a.tobytes()
+        if key not in self._reaches:
+            self._reaches[key] = _Reach({key}, a[np.newaxis])
+        return self._reaches[key]
+
+    def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
+        """One step more: from all states that are open where steps are counted, else from so many, most like b.
+
+        One commit of many records is many steps, and a search that does not look where it goes would see every log.
+        """
+        chosen, rest = reach.open, reach.open[:0]
+        if self._steps is None and count < len(reach.open):
+            unpack = self.kernel.layout.unpack
+            unlike = (unpack(reach.open) != unpack(b[np.newaxis])).sum(axis=1)
+            chosen, rest = np.split(reach.open[np.argsort(unlike, kind="stable")], [count])
+        positions, transitions = self.kernel.failures(chosen)
+        if len(positions):
+            self._raise(chosen[positions[0]], int(transitions[0]))
+        found = {row.tobytes() for row in self.kernel.expand(chosen)[0]} - reach.seen
+        reach.seen |= found
+        reach.rounds += 1
+        if sum(len(each.seen) for each in self._reaches.values()) > MOST:
+            raise TooMany
+        reach.open = np.concatenate([rest, self._rows(found)])
+
+    def _rows(self, states: set[bytes]) -> Words:
+        """Packed states, in order."""
+        return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
+
+    def _raise(self, row: Words, transition: int) -> None:
+        """Raises `EvaluationError` for an instance of the specification that has no meaning in a state."""
+        leaves = map(int, self.kernel.layout.unpack(row[np.newaxis])[0])
+        number = self._interpreter.labels.index(self.system.transitions[transition].label)
+        self._interpreter.step(self.system.decode(leaves), number)
+        raise AssertionError("the reference semantics finds nothing wrong where the kernel does")

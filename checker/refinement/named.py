@@ -1,0 +1,82 @@
+"""Specifications and mappings by name: those that ship, and those in files that the user named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import isrcheck.model.specifications as shipped
+from isrcheck.checker.checking import loaded_of
+from isrcheck.checker.library import LoadedModel, about, load_model_class, mappings_in, models_in, modules_of
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.model import kebab
+from isrcheck.model.language.refinements import refinement_of
+
+Mapping = Callable[[Any, Any], dict[str, Any]]
+
+
+@cache
+def specifications() -> dict[str, type[Model]]:
+    """The specifications that ship, by name."""
+    return {cls.name(): cls for module in modules_of(shipped) for cls in models_in(module)}
+
+
+def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
+    """The specification with a name, in a file (`my_log.py`, `my_log.py:Class`), or that a class is.
+
+    Raises `UnknownName` where there is none, or where it leaves out states: what it allows must not depend on bounds.
+    """
+    found = _specification(name) if isinstance(name, str) else loaded_of(name)
+    if found.cls.predicates("constraint"):
+        what = ", ".join(found.cls.predicates("constraint"))
+        raise UnknownName(f"specification {found.name} has a constraint ({what}), which allows no steps; take it away")
+    return found
+
+
+def _specification(name: str) -> LoadedModel:
+    if name.partition(":")[0].endswith(".py"):
+        return load_model_class(name)
+    if name not in specifications():
+        known = nearest(name, specifications())
+        raise UnknownName(f"there is no specification {name!r}; {known}; or name a file: my_log.py")
+    return LoadedModel(specifications()[name], name, None, {})
+
+
+def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
+    """The mappings from a model to a specification by name: those beside either of them, and shipped ones that fit."""
+    ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
+    every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
+    return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
+
+
+def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
+    """The mapping that is meant, with its name: without one the only one that there is."""
+    if name is not None and not isinstance(name, str):
+        return kebab(name.__name__), name
+    known = mappings(loaded, specification)
+    between = f"from model {loaded.name} to specification {specification.name}"
+    if not known:
+        what = f'mark a function (model, s) with @refinement(of="{specification.name}") in the file of one of them'
+        raise UnknownName(f"there is no mapping {between}; {what}")
+    if name is None and len(known) > 1:
+        raise UnknownName(f"there are several mappings {between}; take one with --mapping: {', '.join(known)}")
+    chosen = next(iter(known)) if name is None else name
+    if chosen not in known:
+        raise UnknownName(f"there is no mapping {chosen!r} {between}; {nearest(chosen, known)}")
+    return chosen, known[chosen]
+
+
+def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
+    """The model with the history variables that a mapping reads."""
+    said = refinement_of(mapping)
+    if said is None or said.history is None:
+        return loaded
+    return LoadedModel(said.history(loaded.cls), loaded.name, loaded.origin, {})
+
+
+def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
+    """Whether a mapping is to a specification: named as on the command line, or as its class."""
+    said = refinement_of(mapping)
+    return said is not None and said.of in (specification.name, specification.cls.__name__)

@@ -1,0 +1,191 @@
+"""What was found about a refinement: each trace walked again, and its last step judged anew, before anyone sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from isrcheck.checker.exploration import Path
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.refinement.refusals import Change, begins_otherwise, refusals
+from isrcheck.checker.refinement.watching import Refused, Watching
+from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Trace
+from isrcheck.checker.told import Change as Changed
+from isrcheck.checker.told import Story
+from isrcheck.checker.traces.canonical import CanonicalPaths, back, walked
+from isrcheck.checker.traces.narration import story
+from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.wording.values import differences
+from isrcheck.model.language.concrete import explain, said
+from isrcheck.model.language.domains import Domain
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.plain import PlainFlag, State
+
+PREFIX: Final = "refines-"
+"""What the name of the question begins with; that of the specification follows."""
+
+
+@dataclass
+class Refined:
+    """An answer: the result of the search, whose one finding is the refinement, and what is said of specifications.
+
+    `states` and `steps` count different ones of the specification that states and steps of the model stand for; steps
+    that stand for none are not counted. Where it is violated, `beside` is what each state of the trace stands for, and
+    `refused` what the specification says of each change in the last step.
+    """
+
+    result: Result
+    specification: str
+    mapping: str
+    settings: dict[str, Any]
+    at_most: int | None
+    states: int
+    steps: int
+    variables: tuple[tuple[str, Domain], ...]
+    beside: tuple[State, ...] = ()
+    refused: tuple[Change, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.specification}"
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it holds, and nothing of the specification has ever happened."""
+        return self.result.findings[self.name].verdict == "holds" and not self.steps
+
+    def side_by_side(self) -> Result:
+        """The result, its trace with the variables of the specification as well, for those who read it."""
+        finding = self.result.findings[self.name]
+        if finding.trace is None:
+            return self.result
+        wider = self._wider(finding.trace)
+        told = None if finding.story is None else _wider(finding.story, wider)
+        return replace(self.result, findings={self.name: replace(finding, trace=wider, story=told)})
+
+    def _wider(self, trace: Trace) -> Trace:
+        variables = tuple((f"{self.specification}.{name}", domain) for name, domain in self.variables)
+        steps = zip(trace.steps, self.beside, strict=True)
+        both = tuple(replace(step, state=(*step.state, *theirs)) for step, theirs in steps)
+        return replace(trace, variables=(*trace.variables, *variables), steps=both)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the JSON of the result has besides."""
+        states = [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in self.beside]
+        return {
+            "specification": self.specification,
+            "specification_settings": self.settings,
+            "mapping": self.mapping,
+            "at_most": self.at_most,
+            "states": self.states,
+            "steps": self.steps,
+            "beside": states,
+            "refused": [change.to_json() for change in self.refused],
+        }
+
+
+def _wider(told: Story, trace: Trace) -> Story:
+    """A story that tells what changes in the specification, too."""
+    sentences = []
+    for sentence in told.sentences:
+        old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
+        changes = tuple(Changed(*change) for change in differences(trace.variables, old, new))
+        sentences.append(replace(sentence, changes=changes))
+    return replace(told, sentences=tuple(sentences))
+
+
+@dataclass
+class Verdicts:
+    """Makes an answer of what a search has found."""
+
+    judge: Judge
+    paths: CanonicalPaths
+    implementation: Implementation
+    watching: Watching
+
+    def answer(self, result: Result, specification: str, mapping: str) -> Refined:
+        """Adds the verdict to a result, whose own verdict and exit code then follow."""
+        target = self.implementation.specification.model
+        answer = Refined(
+            result,
+            specification,
+            mapping,
+            dict(target.settings),
+            self.implementation.steps,
+            len(self.watching.abstraction.rows),
+            self.watching.pairs,
+            tuple(target.domains.items()),
+        )
+        sentence = f"The model does only what {specification} allows."
+        if self.watching.refused is not None:
+            self._refuse(answer, sentence, self.watching.refused)
+        else:
+            verdict, depth = ("incomplete", self.judge.found.depth) if self.judge.found.stopped else ("holds", None)
+            result.findings[answer.name] = Finding(verdict, sentence, checked_depth=depth)  # type: ignore[arg-type]
+        if self.watching.nothing is not None:
+            self._fail(result, self.watching.nothing)
+        result.extra = result.extra | {"refinement": answer.to_json()}
+        return answer
+
+    # --- a step that is not allowed ---------------------------------------------------------------------------------
+
+    def _refuse(self, answer: Refined, sentence: str, refused: Refused) -> None:
+        shown = self.judge.replayed(self._path(refused))
+        states = [step.state for step in shown.steps]
+        objection = self.implementation.objection(states)
+        if objection is not None:
+            raise AssertionError(f"the trace for {answer.name} does not end in a mistake: {objection}")
+        answer.beside = tuple(self.implementation.stands_for(state) for state in states)
+        answer.refused = self._changes(answer.beside)
+        result, told = answer.result, story(self.judge.interpreter.model, shown)
+        instance = self._instance(answer.beside, states[-1])
+        result.findings[answer.name] = Finding("violated", sentence, shown, True, instance, story=told)
+        result.verdict, result.exit_code = "violated", Exit.VIOLATED
+
+    def _path(self, refused: Refused) -> Path:
+        levels = self.paths.levels
+        if refused.edges is None:
+            assert refused.targets is not None
+            return Path(min(levels.leaves(refused.targets)), ())
+        return walked(levels, back(levels, refused.edges, refused.level - 1), self.paths.actors)[0]
+
+    def _changes(self, beside: tuple[State, ...]) -> tuple[Change, ...]:
+        allowed = self.watching.allowed
+        rows = allowed.kernel.layout.pack([allowed.system.encode(state) for state in beside[-2:]])
+        return begins_otherwise(allowed, rows[0]) if len(beside) == 1 else refusals(allowed, rows[0], rows[1])
+
+    def _instance(self, beside: tuple[State, ...], last: State) -> Instance | None:
+        """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
+        model, mapping = self.implementation.model, self.implementation.mapping
+        positions = self.implementation.specification.model.positions
+        for name, value in said(model, last, mapping).items():
+            if len(beside) > 1 and beside[-1][positions[name]] == beside[-2][positions[name]]:
+                continue
+            for at, flag in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(flag, PlainFlag) and not flag.value and flag.why is not None:
+                    return Instance(*explain(model, last, partial(_flag, mapping, name, at)))
+        return None
+
+    # --- a state that stands for nothing ----------------------------------------------------------------------------
+
+    def _fail(self, result: Result, nothing: Refused) -> None:
+        levels = self.paths.levels
+        least = min(levels.leaves(nothing.targets))
+        path = self.paths.to_state(least, nothing.level)
+        shown = self.judge.replayed(path)
+        try:
+            self.implementation.stands_for(shown.steps[-1].state)
+        except EvaluationError as error:
+            told = story(self.judge.interpreter.model, shown)
+            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, told)
+            result.exit_code = Exit.EVALUATION
+            return
+        raise AssertionError("the reference semantics maps a state that the kernel does not")
+
+
+def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
+    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
+    value = mapping(m, s)[name]
+    return value[at] if isinstance(value, list) else value

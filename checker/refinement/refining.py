@@ -1,0 +1,107 @@
+"""One question, one answer: does a model do only what a specification allows?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.checker.checking import SHARE_OF_MEMORY, loaded_of, resolved
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Exploration, Limits, Report
+from isrcheck.checker.forecast import outlook
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.memory import free_memory
+from isrcheck.checker.refinement.abstraction import Abstraction
+from isrcheck.checker.refinement.allowed import Allowed
+from isrcheck.checker.refinement.named import Mapping, historic, load_mapping, load_specification
+from isrcheck.checker.refinement.refined import Refined, Verdicts
+from isrcheck.checker.refinement.watching import Watching
+from isrcheck.checker.results import Exit
+from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.checker.traces.refined import Implementation
+from isrcheck.model.language import Model
+from isrcheck.model.language.refinements import specified, traced
+from isrcheck.model.language.tracing import layout, trace
+
+
+def refine(
+    model: str | type[Model] | LoadedModel,
+    settings: dict[str, Any] | None = None,
+    *,
+    specification: str | type[Model] | LoadedModel,
+    mapping: str | Mapping | None = None,
+    specification_settings: dict[str, Any] | None = None,
+    profile: str | None = None,
+    steps: int | None = None,
+    limits: Limits = Limits(),
+    workers: int | None = None,
+    fail_on_vacuity: bool = False,
+    report: Report | None = None,
+    stage: Callable[[str], None] | None = None,
+) -> Refined:
+    """Explores a model and says whether each of its steps is one that a specification allows, by a mapping.
+
+    The model's initial states are to stand for initial ones of the specification, and each step for nothing, or for at
+    most `steps` of its steps; None is any number. A mapping is a function, or a name; without one it is the only one
+    there is. `specification_settings` go over those that the mapping gives. All else is as in `isrcheck.check`.
+
+    Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
+    `EvaluationError` where the specification has no meaning in a state of its own.
+    """
+    began, tell = time.perf_counter(), stage or (lambda name: None)
+    tell("trace")
+    loaded, spec = loaded_of(model), load_specification(specification)
+    name, maps = load_mapping(loaded, spec, mapping)
+    with blaming(loaded.origin), blaming(spec.origin):
+        loaded, instance, begins_with = resolved(historic(loaded, maps), settings or {}, profile)
+        target = specified(spec.cls, instance, maps, specification_settings or {})
+        system, theirs, interpreter = trace(instance), trace(target), Interpreter(instance, {})
+        abstraction = Abstraction(system, layout(target)[1], *traced(instance, target, maps))
+        implementation = Implementation(instance, Interpreter(target, {}), maps, steps)
+        tell("compile")
+        traced_in, until = time.perf_counter() - began, None
+        if limits.seconds is not None:
+            until = time.perf_counter() + limits.seconds
+        watching = Watching(abstraction, Allowed(theirs, implementation.specification, steps), until)
+        free = int(free_memory() * SHARE_OF_MEMORY)
+        found, levels = search(
+            system,
+            keep_going=False,
+            deadlock=False,
+            limits=limits if limits.memory is not None else replace(limits, memory=free),
+            report=report,
+            workers=workers,
+            watch=watching,
+        )
+        tell("counterexample")
+        _as_judged(found, watching)
+        numbers = {label: i for i, label in enumerate(interpreter.labels)}
+        paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
+        instances = [numbers[t.label] for t in system.transitions]
+        judge = Judge(loaded.name, interpreter, system, found, paths, instances)
+        result = judge.result("local", False, fail_on_vacuity, limits)
+        result.profile = begins_with
+        answer = Verdicts(judge, paths, implementation, watching).answer(result, spec.name, name)
+        if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:
+            result.exit_code = Exit.DIFFERENCE
+    result.seconds = {"trace": traced_in, **found.seconds}
+    if found.stopped in ("states", "memory", "time", "interrupt"):
+        result.extra = result.extra | {"forecast": outlook(result)}
+    result.seconds["total"] = time.perf_counter() - began
+    return answer
+
+
+def _as_judged(found: Exploration, watching: Watching) -> None:
+    """Takes from an exploration that a limit ended the level of which not every step was judged."""
+    if watching.ended is not None:
+        found.partial = None  # the search was between two levels
+    if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):
+        found.levels, found.generated = found.levels[: watching.whole], found.generated[: max(0, watching.whole - 1)]
+        found.degrees = None  # they are of all levels together
+        for seen in (found.goals, found.bounds):
+            for name in [name for name, level in seen.items() if level > watching.whole]:
+                del seen[name]

@@ -1,0 +1,66 @@
+"""What a specification does not allow of a step, variable by variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.refinement.allowed import Allowed
+from isrcheck.checker.wording.values import differences, parts
+
+UNWRITTEN: Final = "no action of it changes that"
+UNREACHED: Final = "none of its steps leads there"
+NOT_AT_ONCE: Final = "its steps lead there, but not together with the rest"
+NOT_INITIALLY: Final = "it does not begin so"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A part of the specification's state that a step changes, and what the specification says of that, if anything.
+
+    `old` is None of an initial state.
+    """
+
+    path: str
+    old: str | None
+    new: str
+    said: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "old": self.old, "new": self.new, "said": self.said}
+
+
+def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
+    """An initial state that is none of the specification."""
+    domains = [(v.name, v.domain) for v in allowed.system.variables]
+    state = allowed.system.decode(_leaves(allowed, a))
+    return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
+
+
+def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
+    """What is said of each change of a step from a to b, packed states, which the specification does not allow."""
+    old, new = _leaves(allowed, a), _leaves(allowed, b)
+    system = allowed.system
+    before, after = system.decode(old), system.decode(new)
+    written = {leaf for t in system.transitions for leaf in t.updates}
+    unwritten = {i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y and i not in written}
+    reached = None if unwritten else allowed.kernel.layout.unpack(allowed.seen_from(a))
+    found = []
+    for at, variable in enumerate(system.variables):
+        leaves = range(variable.start, variable.start + variable.domain.width)
+        said = UNWRITTEN if unwritten & {*leaves} else None
+        if reached is not None:
+            there = (reached[:, leaves.start : leaves.stop] == new[leaves.start : leaves.stop]).all(axis=1)
+            said = None if there.any() else UNREACHED
+        changes = differences([(variable.name, variable.domain)], [before[at]], [after[at]])
+        found += [Change(*change, said) for change in changes]
+    if not any(change.said for change in found):
+        return tuple(replace(change, said=NOT_AT_ONCE) for change in found)
+    return tuple(found)
+
+
+def _leaves(allowed: Allowed, row: Words) -> tuple[int, ...]:
+    return tuple(map(int, allowed.kernel.layout.unpack(row[np.newaxis])[0]))

@@ -1,0 +1,121 @@
+"""Every step of an exploration, level by level, held against the steps of a specification."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.exploration import Edges, Stop
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.refinement.abstraction import Abstraction
+from isrcheck.checker.refinement.allowed import Allowed, TooMany
+
+Flags = npt.NDArray[np.bool_]
+FEW: Final = 1 << 19
+"""Steps that are judged before the mapping is compiled: for fewer that is not worth its time."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What stops a search: the level of the state, and the steps into it; none of an initial one.
+
+    `targets` are the states at which it stops: initial ones, or those that stand for nothing.
+    """
+
+    level: int
+    edges: Edges | None = None
+    targets: Words | None = None
+
+
+class Watching:
+    """Judges the steps into each level. What it finds first ends the search, with the level in which it lies.
+
+    `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
+    the last level of which every step was judged. `pairs` counts the different steps of the specification that the
+    model's stand for.
+    """
+
+    def __init__(self, abstraction: Abstraction, allowed: Allowed, until: float | None) -> None:
+        self.abstraction, self.allowed, self._until = abstraction, allowed, until
+        self.refused: Refused | None = None
+        self.nothing: Refused | None = None
+        self.ended: Stop | None = None
+        self.whole = 0
+        self._judged: dict[int, bool] = {}
+        self._steps = 0
+
+    @property
+    def pairs(self) -> int:
+        """Different steps of the specification, those that change nothing not counted."""
+        return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
+
+    def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
+        """Why the search is to stop at a whole level, None where it is not."""
+        if level <= self.whole:  # another search goes on where this level was found
+            return None
+        try:
+            self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
+        except TooMany:
+            self.ended = "memory"
+        if self.ended not in ("memory", "time"):
+            self.whole = level
+        return self.ended
+
+    def _begin(self, levels: NativeLevels) -> Stop | None:
+        rows = levels.kernel.layout.pack(levels.system.initial)  # those outside the constraints are judged, too
+        numbers = self.abstraction.of(rows)
+        if (numbers < 0).any():
+            self.nothing = Refused(1, targets=rows[numbers < 0])
+            return "error"
+        initial = {row.tobytes() for row in self.allowed.kernel.layout.pack(self.allowed.system.initial)}
+        wrong = np.array([self.abstraction.rows[n].tobytes() not in initial for n in numbers], dtype=np.bool_)
+        if wrong.any():
+            self.refused = Refused(1, targets=rows[wrong])
+            return "violation"
+        return None
+
+    def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
+        bad, lost = list[tuple[Words, Integers, Words]](), list[Words]()
+        for states in levels.blocks(level - 1):
+            successors, source, label, _ = levels.kernel.expand(states)
+            here, after = self.abstraction.of(states)[source], self.abstraction.of(successors)
+            if (after < 0).any():
+                lost.append(successors[after < 0])
+                continue
+            if self._steps <= FEW < self._steps + len(source):
+                self.abstraction.compile()
+            self._steps += len(source)
+            wrong = ~self._are_allowed(here, after)
+            if wrong.any():
+                bad.append((states[source[wrong]], label[wrong], successors[wrong]))
+            if self._until is not None and time.perf_counter() > self._until:
+                return "time"
+        if lost:
+            self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0))
+            return "error"
+        if not bad:
+            return None
+        rows, instance, targets = (np.concatenate(column) for column in zip(*bad, strict=True))
+        self.refused = Refused(level, _edges(rows, instance, targets))
+        return "violation"
+
+    def _are_allowed(self, here: Integers, after: Integers) -> Flags:
+        """Of each step between states of the specification whether that allows it."""
+        pairs, which = np.unique((here << 32) | after, return_inverse=True)
+        for pair in pairs.tolist():
+            if pair not in self._judged:
+                a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
+                self._judged[pair] = self.allowed.leads(a, b)
+        return np.array([self._judged[pair] for pair in pairs.tolist()], dtype=np.bool_)[which]
+
+
+def _edges(rows: Words, instance: Integers, after: Words) -> Edges:
+    sources, source = np.unique(rows, axis=0, return_inverse=True)
+    targets, target = np.unique(after, axis=0, return_inverse=True)
+    return Edges(sources, targets, source.reshape(-1), instance, target.reshape(-1))

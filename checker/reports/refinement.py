@@ -1,0 +1,48 @@
+"""The report of a refinement as text: that of a check, the specification's state beside the model's."""
+
+from __future__ import annotations
+
+from isrcheck.checker.refinement.refined import Refined
+from isrcheck.checker.reports import text
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
+from isrcheck.model.language.together import said
+
+
+def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
+    """Everything that was found, ending in a newline; `plain` shows variables instead of stories."""
+    lines = ["", *_question(found, ink)]
+    if found.refused:
+        lines += ["", *refusal(found, ink)]
+    lines += ["", _warning(found)] * found.vacuous
+    return text.report(found.side_by_side(), ink, plain) + "\n".join(lines) + "\n"
+
+
+def brief(found: Refined, ink: Ink = PLAIN) -> str:
+    """The verdict in one line, and what the last step does that is not allowed."""
+    lines = (refusal(found, ink) if found.refused else []) + [_warning(found)] * found.vacuous
+    return text.brief(found.result, ink) + "".join(f"{line}\n" for line in lines)
+
+
+def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
+    """What the specification says of each change in the last step."""
+    within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
+    head = ink("head", f"What {found.specification} does not allow{within}")
+    changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)
+    return [head, *columns(changed)]
+
+
+def _warning(found: Refined) -> str:
+    return f"warning: vacuous: nothing of {found.specification} ever happens, by mapping {found.mapping}"
+
+
+def _question(found: Refined, ink: Ink) -> list[str]:
+    """What was compared with what."""
+    asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
+    rows = [
+        ("mapping", found.mapping),
+        *((name, said(value)) for name, value in found.settings.items()),
+        ("steps of it for one of the model", asked),
+        ("states of it that the model's stand for", number(found.states)),
+        ("steps of it that the model's stand for", number(found.steps)),
+    ]
+    return [ink("head", f"Specification {found.specification}"), *columns(rows)]

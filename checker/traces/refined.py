@@ -1,0 +1,69 @@
+"""Steps of a trace held against a specification anew: by the methods of both models and the mapping alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.refinements import mapped
+
+MOST: Final = 10_000
+"""States of a specification that are looked at: some seconds."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """A model, the specification that it is to refine, and the mapping between them.
+
+    Each step of the model is to be at most `steps` of the specification; None is any number.
+    """
+
+    model: Model
+    specification: Interpreter
+    mapping: Callable[[Any, Any], Any]
+    steps: int | None
+
+    def stands_for(self, state: State) -> State:
+        """The specification's state; `EvaluationError` where there is none."""
+        return mapped(self.model, self.specification.model, self.mapping, state)
+
+    def objection(self, states: list[State]) -> str | None:
+        """Why a path is no violation whose last state is its first mistake; None where it is one."""
+        seen = [self.stands_for(state) for state in states]
+        begins = seen[0] in initial_states(self.specification.model)
+        if len(seen) == 1:
+            return "the specification begins so, too" if begins else None
+        if not begins:
+            return "the specification does not begin so"
+        for k in range(1, len(seen)):
+            allowed, last = self.allows(seen[k - 1], seen[k]), k == len(seen) - 1
+            if allowed is not None and allowed == last:
+                return f"the specification {'allows' if last else 'does not allow'} step {k + 1}"
+        return None
+
+    def allows(self, a: State, b: State) -> bool | None:
+        """Whether the specification leads from a to b; where it has no meaning, it does not.
+
+        Breadth first where steps are counted, else what is most like b first. None where it has not come to b in `MOST`
+        states: what runs methods is too slow for more.
+        """
+        it = self.specification
+        goal, taken = it.leaves(b), {a: 0}
+        pending = [(0, 0, a)]
+        while pending and b not in taken and len(taken) <= MOST:
+            *_, state = heappop(pending)
+            if taken[state] == self.steps:
+                continue
+            for _, after in it.steps(state):
+                if not isinstance(after, EvaluationError) and after not in taken:
+                    taken[after] = taken[state] + 1
+                    unlike = sum(x != y for x, y in zip(it.leaves(after), goal, strict=True))
+                    heappush(pending, (unlike if self.steps is None else taken[after], len(taken), after))
+        return True if b in taken else None if pending else False

@@ -1,0 +1,148 @@
+"""Refinement mappings: which state of a specification a state of another model stands for.
+
+A mapping is a function `(model, s)`. It gives a value for each variable of the specification, computed from the
+variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991; what a state does not
+tell is added to the model as history variables, which its steps write and never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.concrete import ConcreteState
+from isrcheck.model.language.errors import (
+    EvaluationError,
+    ModelError,
+    caller,
+    line_of,
+    mistake,
+    mistake_in,
+    nearest,
+    require_takes,
+)
+from isrcheck.model.language.expressions import Expression
+from isrcheck.model.language.marks import require_plain
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.outliving import nothing_outlives
+from isrcheck.model.language.plain import State, Undefined, stored
+from isrcheck.model.language.running import heeded
+from isrcheck.model.language.symbolic import nodes_of
+from isrcheck.model.language.tracing import SymbolicState, layout
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What `@refinement` says of a mapping: the specification, its settings for a model, and what adds history."""
+
+    of: str
+    settings: Callable[[Any], dict[str, Any]] | None
+    history: Callable[[type[Model]], type[Model]] | None
+
+
+def refinement(
+    *,
+    of: str,
+    settings: Callable[[Any], dict[str, Any]] | None = None,
+    history: Callable[[type[Model]], type[Model]] | None = None,
+) -> Callable[[Method], Method]:
+    """Marks a function `(model, s)` as a mapping to the specification with a name.
+
+    A setting of the specification has the value of the model's setting of that name, if there is one; `settings` gives
+    others, a function of the model. `history` makes of the model's class one with the history variables that the
+    mapping reads, a subclass.
+    """
+    if not isinstance(of, str) or not of:
+        raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
+
+    def mark(method: Method) -> Method:
+        require_plain(method, f"refinement {method.__name__}")
+        if not (method.__doc__ or "").strip():
+            raise mistake_in(method, f"refinement {method.__name__} has no docstring", "say what stands for what")
+        require_takes(method, 2, f"refinement {method.__name__}", "(model, s)")
+        method.__refinement__ = Refinement(of, settings, history)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def refinement_of(method: Any) -> Refinement | None:
+    """What a function is marked as; None where it is no mapping."""
+    found = getattr(method, "__refinement__", None)
+    return found if isinstance(found, Refinement) else None
+
+
+def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
+    """The specification at the settings that a mapping gives it for a model, those that are given over them."""
+    declared, said = specification.declared_settings(), refinement_of(mapping)
+    taken = {name: getattr(model, name) for name in declared if hasattr(model, name)}
+    given = {} if said is None or said.settings is None else said.settings(model)
+    for name in given:
+        if name not in declared:
+            what = f"{_name(mapping)} gives {specification.name()} a setting {name!r}"
+            raise mistake_in(mapping, what, nearest(name, declared))
+    return specification(**{**taken, **given, **settings})
+
+
+def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> tuple[list[Expression], Expression]:
+    """For each leaf of the specification its value over the leaves of the model, and where one has none.
+
+    Raises `ModelError` for a mapping that gives something else than values of the specification's variables.
+    """
+    s = SymbolicState(model, *layout(model), writable=False)
+    with nothing_outlives(mapping, _name(mapping), model):
+        answer = _answer(mapping, specification, heeded(mapping, model, s))
+    nodes, defined = list[Expression](), e.TRUE
+    for name, domain in specification.domains.items():
+        found, has = _checked(mapping, name, lambda d=domain, x=answer[name]: nodes_of(d, x))  # type: ignore[misc]
+        nodes += found
+        defined = e.and_(defined, has)
+    return nodes, e.not_(defined)
+
+
+def mapped(model: Model, specification: Model, mapping: Callable[..., Any], state: State) -> State:
+    """The state of the specification that a state stands for; `EvaluationError` where it stands for none."""
+    answer = _answer(mapping, specification, heeded(mapping, model, ConcreteState(model, state)))
+    values = []
+    for name, domain in specification.domains.items():
+        value = _checked(mapping, name, lambda d=domain, x=answer[name]: stored(d, x))  # type: ignore[misc]
+        if isinstance(value, Undefined):
+            failure, ours = value._failure, caller().partition(":")[0]
+            where = line_of(mapping) if failure.where.partition(":")[0] == ours else failure.where
+            raise EvaluationError(f"{_name(mapping)} gives no value for {name}: {failure.what}", where)
+        values.append(value)
+    return tuple(values)
+
+
+def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> Mapping[str, Any]:
+    """What a mapping gives back, if it is a value for each variable."""
+    domains = specification.domains
+    if not isinstance(answer, Mapping):
+        what = f"{_name(mapping)} gives back {type(answer).__name__}, no values by the names of variables"
+        raise mistake_in(mapping, what, f"return a dict of {', '.join(domains)}")
+    for name in answer:
+        if name not in domains:
+            what = f"{_name(mapping)} gives {name!r}, which is no variable of {specification.name()}"
+            raise mistake_in(mapping, what, nearest(str(name), domains))
+    missing = [name for name in domains if name not in answer]
+    if missing:
+        what = f"{_name(mapping)} gives no {', '.join(missing)} of {specification.name()}"
+        raise mistake_in(mapping, what, "give a value for each variable")
+    return answer
+
+
+def _checked(mapping: Callable[..., Any], name: str, made: Callable[[], Any]) -> Any:
+    """What is made of a value; a mistake in it is one of the mapping."""
+    try:
+        return made()
+    except ModelError as error:
+        what = str(error).partition(": ")[2] or str(error)
+        raise mistake_in(mapping, f"{_name(mapping)} gives for {name} what it cannot hold", what) from None
+
+
+def _name(mapping: Callable[..., Any]) -> str:
+    return f"refinement {mapping.__name__}"

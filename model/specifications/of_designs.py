@@ -1,0 +1,67 @@
+"""The designs as a replicated log: their ghosts say what was committed, acknowledged and read (docs/ghosts.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.language import for_all, needs, refinement, some, when
+
+
+def _ids(m: Any) -> int:
+    """How many ids records have, those that nobody wrote included."""
+    return int(m.any_record().fields["id"][1].high) + 1
+
+
+def _settings(m: Any) -> dict[str, Any]:
+    found = {"max_records": _ids(m), "deletions": bool(getattr(m, "topic_changes", 0))}
+    return found | ({"end_offsets": "may-fall"} if getattr(m, "consumers", False) else {})
+
+
+@refinement(of="replicated-log", settings=_settings)
+@needs("log", "replica", "committed", "acknowledged", family="designs")
+def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
+    """Committed, acknowledged and read is what clients saw of that; a legitimate leader speaks for the log."""
+    found: dict[str, Any] = {
+        "committed": [s.committed[p].records for p in m.all_partitions],
+        "agreed": [_is_agreed(m, s, p) for p in m.all_partitions],
+        "kept": [_is_kept(m, s, p) for p in m.all_partitions],
+        "acknowledged": [s.acknowledged[i] if i < m.max_records else False for i in range(_ids(m))],
+    }
+    if getattr(m, "consumers", False):
+        found["read"] = [s.consumed[p] for p in m.all_partitions]
+        found["shown"] = [_shown(m, s, p) for p in m.all_partitions]
+    return found
+
+
+def _is_agreed(m: Any, s: Any, p: int) -> Any:
+    """Whether every legitimate leader has what is committed, and no offset was committed with two records."""
+    has = for_all(
+        lambda leader, offset: _has(s, p, leader, offset),
+        where=lambda leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),
+        leader=m.brokers,
+        offset=range(m.log_size),
+    )
+    return has & ~s.committed[p].rewritten
+
+
+def _is_kept(m: Any, s: Any, p: int) -> Any:
+    """Whether each committed record is in some log, be its broker up or down."""
+    return for_all(
+        lambda offset: some(_has(s, p, b, offset) for b in m.brokers),
+        where=lambda offset: s.committed[p].records.length > offset,
+        offset=range(m.log_size),
+    )
+
+
+def _has(s: Any, p: int, b: Any, offset: int) -> Any:
+    """Whether a log has the record that is committed at an offset."""
+    log = s.log[p][b]
+    return (log.length > offset) & (log.at(offset) == s.committed[p].records.at(offset))
+
+
+def _shown(m: Any, s: Any, p: int) -> Any:
+    """The high watermark of the legitimate leader; nobody is told of an end where there is none."""
+    end: Any = 0
+    for b in m.brokers:
+        end = when(m.is_legitimate(s, p, b), s.replica[p][b].high_watermark, end)
+    return end

@@ -1,0 +1,45 @@
+"""The published models of Kafka's replication as a replicated log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.language import for_all, maximum, needs, refinement, some
+from isrcheck.model.published.history import with_history
+
+
+@refinement(of="replicated-log", settings=lambda m: {"end_offsets": "may-fall"}, history=with_history)
+@needs("log", "replica", "quorum", "requests")
+def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
+    """Committed is what a high watermark has passed; the true leader speaks for the log, any replica shows its end."""
+    return {
+        "committed": [s.committed],
+        "agreed": [_is_agreed(m, s)],
+        "kept": [_is_kept(m, s)],
+        "acknowledged": [False] * m.max_records,
+        "shown": [maximum(*(s.replica[b].high_watermark for b in m.brokers))],
+    }
+
+
+def _is_agreed(m: Any, s: Any) -> Any:
+    """Whether the true leader has what is committed."""
+    return for_all(
+        lambda leader, offset: _has(s, leader, offset),
+        where=lambda leader, offset: m.is_true_leader(s, leader) & (s.committed.length > offset),
+        leader=m.brokers,
+        offset=range(m.log_size),
+    )
+
+
+def _is_kept(m: Any, s: Any) -> Any:
+    """Whether each committed record is in some log."""
+    return for_all(
+        lambda offset: some(_has(s, b, offset) for b in m.brokers),
+        where=lambda offset: s.committed.length > offset,
+        offset=range(m.log_size),
+    )
+
+
+def _has(s: Any, b: Any, offset: int) -> Any:
+    """Whether a log has the record that is committed at an offset."""
+    return (s.log[b].length > offset) & (s.log[b].at(offset) == s.committed.at(offset))

@@ -1,0 +1,75 @@
+"""Whether steps of the log lead from one state to another: as a search of its methods says, and without seeing all."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.refinement import allowed
+from isrcheck.checker.refinement.allowed import Allowed, TooMany
+from isrcheck.checker.traces import refined
+from isrcheck.checker.traces.refined import Implementation
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.tracing import trace
+from isrcheck.model.specifications.replicated_log import ReplicatedLog
+
+
+class Both:
+    """The log at some settings, asked of the kernel and of its methods."""
+
+    def __init__(self, steps: int | None = None, **settings: Any) -> None:
+        self.model = ReplicatedLog(**settings)
+        self.interpreter = Interpreter(self.model, {})
+        self.system = trace(self.model)
+        self.allowed = Allowed(self.system, self.interpreter, steps)
+        self.methods = Implementation(self.model, self.interpreter, lambda m, s: {}, steps)
+
+    def leads(self, a: State, b: State) -> bool:
+        return self.allowed.leads(*self.allowed.kernel.layout.pack([self.system.encode(x) for x in (a, b)]))
+
+    def walked(self, seed: int, length: int) -> State:
+        """The state after a random walk."""
+        dice, (state, *_) = random.Random(seed), initial_states(self.model)
+        for _ in range(length):
+            state = dice.choice([x for _, x in self.interpreter.steps(state)])  # type: ignore[assignment]
+        return state
+
+
+@pytest.mark.parametrize("steps", [None, 1, 2])
+def test_the_kernel_and_the_methods_agree(steps: int | None) -> None:
+    both = Both(steps, log_size=2, max_records=2, max_leader_epoch=0, consumers=True, end_offsets="may-fall")
+    states = [both.walked(seed, 1 + seed % 6) for seed in range(10)]
+    answers = [(both.leads(a, b), both.methods.allows(a, b)) for a in states for b in states]
+    assert all(kernel == methods for kernel, methods in answers)
+    assert {kernel for kernel, _ in answers} == {False, True}
+
+
+LARGE = {"log_size": 5, "max_records": 5, "max_leader_epoch": 3, "consumers": True, "end_offsets": "may-fall"}
+
+
+def test_many_steps_are_found_without_seeing_every_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty records at each of five offsets are 3,368,421 logs; a few thousand states do."""
+    monkeypatch.setattr(allowed, "MOST", 20_000)
+    monkeypatch.setattr(refined, "MOST", 1_000)
+    both = Both(**LARGE)
+    (first,) = initial_states(both.model)
+    log = tuple((i, i % 4) for i in (3, 1, 4, 1, 0))
+    last = ((log,), (True,), (True,), (True, True, False, False, True), (log[:4],), (5,))
+    assert both.leads(first, last)
+    assert both.methods.allows(first, last)
+    # What nobody committed cannot be acknowledged; to say so takes all of the logs, and they are too many.
+    never = (*last[:3], (True, True, True, False, True), *last[4:])
+    with pytest.raises(TooMany):
+        both.leads(first, never)
+    assert both.methods.allows(first, never) is None
+
+
+def test_what_no_action_writes_is_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allowed, "MOST", 1)
+    both = Both(**LARGE)
+    (first,) = initial_states(both.model)
+    assert not both.leads(first, (first[0], (False,), *first[2:]))

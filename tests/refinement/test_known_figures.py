@@ -1,0 +1,164 @@
+"""Which designs are a replicated log, and where others are not: with the figures of an earlier implementation.
+
+That was a prototype of other code (plain Python over the same models); its states of `kip-101`, `kip-279` and `kip-320`
+with history, its lengths and its last steps stand here. One differs: of `kip-279` at 3/1/1/2 it took another instance
+of the last step, for its traces were not the canonical ones. Lengths of losses are also those that the invariants of
+the scenarios have.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.refinement.refined import Refined
+from isrcheck.checker.refinement.refining import refine
+from isrcheck.model.published.history import with_history
+from tests.scenarios.shipped import FOLDERS
+
+LOG = "replicated-log"
+
+
+def published(*sizes: int) -> dict[str, int]:
+    return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), sizes, strict=True))
+
+
+def of_scenario(name: str) -> tuple[str, dict[str, Any]]:
+    """The model and settings of a scenario."""
+    data = tomllib.loads((FOLDERS[name] / "scenario.toml").read_text())
+    return data["model"], data["settings"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found: states in all and steps, or the length of the trace with its last step and what that breaks."""
+
+    states: int | None = None
+    edges: int | None = None
+    length: int | None = None
+    last: str | None = None
+    breaks: str = "agreed[0]"
+
+
+HOLDS: dict[str, tuple[str, dict[str, Any], Row]] = {
+    "kip-320 2/2/2/2": ("kip-320", published(2, 2, 2, 2), Row(6017, 11794)),
+    "kip-101 2/2/2/2": ("kip-101", published(2, 2, 2, 2), Row(9109)),
+    "kip-279 2/2/2/2": ("kip-279", published(2, 2, 2, 2), Row(9091)),
+    "v3, KIP-101": (*of_scenario("v3-stale-high-watermark-fixed-by-kip-101"), Row(26676, 75048)),
+    "alter-isr, once granted": (*of_scenario("alter-isr-shrink-once-it-is-granted"), Row(3693)),
+}
+FAILS: dict[str, tuple[str, dict[str, Any], Row]] = {
+    "kip-101 2/3/3/2": (
+        "kip-101",
+        published(2, 3, 3, 2),
+        Row(length=17, last="become-leader(leader=0, epoch=2)"),
+    ),
+    "kip-279 3/1/1/2": (
+        "kip-279",
+        published(3, 1, 1, 2),
+        Row(edges=426300, length=14, last="become-leader(leader=1, epoch=2)"),
+    ),
+    "v3, truncation to the high watermark": (
+        *of_scenario("v3-stale-high-watermark"),
+        Row(length=11, last="become-leader-by-command(c=0, b=1, p=0)"),
+    ),
+    "alter-isr, before it is granted": (
+        *of_scenario("alter-isr-shrink-before-it-is-granted"),
+        Row(length=8, last="become-leader-by-command(c=0, b=1, p=0)"),
+    ),
+    "primary-backup, truncation to the high watermark": (
+        *of_scenario("primary-backup-truncates-to-high-watermark"),
+        Row(length=15, last="hear-that-it-leads(p=0, b=2)"),
+    ),
+}
+
+
+def asked(model: str, settings: dict[str, Any], **more: Any) -> Refined:
+    return refine(model, settings, specification=LOG, profile="bare", **more)
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_a_design_is_a_replicated_log(name: str) -> None:
+    model, settings, row = HOLDS[name]
+    found = asked(model, settings)
+    result = found.result
+    assert (result.verdict, result.exit_code, result.distinct) == ("holds", 0, row.states)
+    if row.edges is not None:
+        assert result.generated_total == result.initial_states + row.edges
+    assert found.steps > 1  # something is committed, and shown or acknowledged
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_a_design_is_none(name: str) -> None:
+    model, settings, row = FAILS[name]
+    found = asked(model, settings)
+    trace = found.result.findings[f"refines-{LOG}"].trace
+    assert trace is not None
+    assert (found.result.exit_code, trace.length, str(trace.steps[-1].label)) == (12, row.length, row.last)
+    assert [(c.path, c.old, c.new) for c in found.refused] == [(row.breaks, "true", "false")]
+    if row.edges is not None:
+        assert found.result.generated_total == found.result.initial_states + row.edges
+
+
+def test_what_a_true_leader_has_is_not_what_zombies_commit() -> None:
+    """`strong-isr` of kip-101 is violated where it refines: a deposed leader's high watermark is no matter to a log."""
+    assert check("kip-101", published(2, 2, 2, 2)).findings["strong-isr"].verdict == "violated"
+    assert asked("kip-101", published(2, 2, 2, 2)).result.verdict == "holds"
+
+
+@pytest.mark.parametrize("name", ["truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320"])
+def test_history_restricts_no_step(name: str) -> None:
+    """A model with history and one without have the same states, when what was committed is left out."""
+    from isrcheck.checker.library import load_model_class
+
+    cls = load_model_class(name).cls
+    sizes = published(2, 2, 2, 1)
+    plain, historic = check(cls, sizes, invariants=[]), check(with_history(cls), sizes, invariants=[])
+    assert historic.depth == plain.depth
+    assert historic.distinct > plain.distinct
+    assert {n for n, of in historic.generated.items() if any(of)} == {n for n, of in plain.generated.items() if any(of)}
+
+
+# --- what readers are shown -----------------------------------------------------------------------------------------
+
+
+def test_what_readers_are_shown_may_be_less_after_a_failover() -> None:
+    """KIP-207: a new leader does not know yet how much was committed; kip-320 does not keep it from saying so."""
+    found = asked("kip-320", published(2, 2, 2, 2), specification_settings={"end_offsets": "never-fall"})
+    trace = found.result.findings[f"refines-{LOG}"].trace
+    assert trace is not None
+    # The prototype had the same 12 states with "committed is what lies below the greatest high watermark".
+    assert (trace.length, trace.steps[-1].label.action) == (12, "fenced-follower-fetch")  # type: ignore[union-attr]
+    assert [(c.path, c.old, c.new, c.said) for c in found.refused] == [
+        ("shown[0]", "1", "0", "none of its steps leads there")
+    ]
+
+
+# --- a vote ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_majority_is_a_replicated_log_too() -> None:
+    sizes = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    assert asked("majority", sizes).result.verdict == "holds"
+    found = asked(*of_scenario("majority-vote-for-the-longest-log"))
+    trace = found.result.findings[f"refines-{LOG}"].trace
+    assert trace is not None
+    assert trace.length == 14  # as `elected-leader-has-what-is-committed` of that scenario
+
+
+def test_a_commit_may_be_several_steps_of_the_log() -> None:
+    """One commit of v3 appends a record and acknowledges it: with one step of the log for each there is none for it."""
+    settings = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    assert asked("v3", settings, steps=2).result.verdict == "holds"
+    found = asked("v3", settings, steps=1)
+    trace = found.result.findings[f"refines-{LOG}"].trace
+    assert trace is not None
+    assert trace.steps[-1].label is not None
+    assert trace.steps[-1].label.action == "commit"
+    assert {c.path for c in found.refused} == {"committed[0]", "acknowledged[0]"}
+    # By steps that acknowledge alone nothing is committed, and of a log that is empty nothing is acknowledged.
+    assert {c.said for c in found.refused} == {None, "none of its steps leads there"}

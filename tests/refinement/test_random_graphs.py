@@ -1,0 +1,90 @@
+"""Random graphs: what `refine` says is what networkx finds, and its trace the one of an equal invariant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.refinement import refining, watching
+from isrcheck.checker.refinement.abstraction import Abstraction
+from isrcheck.checker.refinement.refined import Refined
+from isrcheck.checker.results import Exit, Trace
+from tests.refinement.graphs import NOTHING, STATES, Pair, drawn
+
+SEEDS = range(120)
+whole = Abstraction.compile
+MORE = range(120, 1200)
+
+
+def asked(pair: Pair) -> Refined:
+    first, second, _ = pair.models()
+    return refining.refine(first, specification=second, mapping=pair.mapping(), steps=pair.at_most)
+
+
+def told(trace: Trace) -> list[tuple[str, int]]:
+    """The labels of a trace, and the state after each."""
+    return [(str(step.label), step.state[0]) for step in trace.steps]
+
+
+def compare(pair: Pair) -> str:
+    """Holds an answer against what is true; what became of it."""
+    found, truth = asked(pair), pair.first_mistake()
+    finding = found.result.findings[found.name]
+    if truth is None:
+        assert (finding.verdict, found.result.exit_code, found.refused) == ("holds", Exit.HOLDS, ())
+        assert found.result.distinct == len({x for _, new in pair.first.levels() for x in new})
+        assert found.steps == len(pair.pairs())
+        assert found.states == len({pair.table[b] for into, _ in pair.first.levels() for _, b in into})
+        return "holds"
+    kind, level = truth
+    if kind == "nothing":
+        failure = found.result.evaluation
+        assert failure is not None
+        assert (found.result.exit_code, finding.verdict, failure.trace.length) == (75, "incomplete", level)
+        assert pair.table[failure.trace.steps[-1].state[0]] == NOTHING
+        return "nothing"
+    counted = [len(new) for _, new in list(pair.first.levels())[:level] if new]
+    assert (finding.verdict, found.result.exit_code, found.result.levels) == ("violated", Exit.VIOLATED, counted)
+    assert finding.trace is not None
+    assert finding.trace.length == level
+    states = [step.state[0] for step in finding.trace.steps]
+    assert [2 * half + odd for half, odd in found.beside] == [pair.table[x] for x in states]
+    assert found.refused
+    # The same question as an invariant over states, with a history variable, has the same canonical trace.
+    whole = check(pair.models()[2], invariants=["is-whole"]).findings["is-whole"]
+    assert whole.trace is not None
+    assert told(finding.trace) == told(whole.trace)
+    return f"refused {'at once' if level == 1 else 'by a step'}"
+
+
+def test_random_graphs() -> None:
+    kinds = Counter(compare(drawn(seed)) for seed in SEEDS)
+    assert min(kinds[x] for x in ("holds", "nothing", "refused at once", "refused by a step")) >= 5, kinds
+
+
+def test_compiled_code_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of large spaces, with workers, and the mapping as machine code."""
+    compiled = list[Abstraction]()
+    monkeypatch.setattr(refining, "search", partial(search, small=0))
+    monkeypatch.setattr(watching, "FEW", 0)
+    monkeypatch.setattr(Abstraction, "compile", lambda self: (compiled.append(self), whole(self)))
+    kinds = Counter(compare(drawn(seed)) for seed in SEEDS[:12])
+    assert len(kinds) >= 3, kinds
+    assert len(compiled) >= 6
+
+
+@pytest.mark.exhaustive
+def test_more_random_graphs() -> None:
+    kinds = Counter(compare(drawn(seed)) for seed in MORE)
+    assert sum(kinds.values()) == len(MORE)
+
+
+def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
+    for seed in SEEDS[:10]:
+        pair = drawn(seed)
+        same = Pair(pair.first, pair.first, tuple(range(STATES)), 1)
+        assert asked(same).result.verdict == "holds"

@@ -1,0 +1,102 @@
+"""Traces of refinements that are walked and judged again, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.refinement.clocks import asked
+
+
+@pytest.fixture
+def recorded(clock: Path, tmp_path: Path) -> dict[str, Path]:
+    files = {"json": tmp_path / "out.json", "itf": tmp_path / "out.itf.json"}
+    assert asked(clock, "by-the-large-hand", "--json", files["json"], "--itf", files["itf"]).code == 12
+    return files
+
+
+@pytest.mark.parametrize("form", ["json", "itf"])
+def test_a_trace_is_walked_and_judged_again(clock: Path, recorded: dict[str, Path], form: str) -> None:
+    outcome = run("replay", recorded[form], "--model", f"{clock}:Hands", "--quiet")
+    assert (outcome.code, outcome.err) == (12, "")
+    said = "VALID  refines-clock:Clock: 5 states, ends in a step that the specification does not allow\n"
+    assert outcome.out == said
+    assert run("replay", recorded[form], "--model", f"{clock}:Hands", "--expect-violation", "--quiet").code == 0
+    told = run("show", recorded[form], "--model", f"{clock}:Hands")
+    assert told.code == 0
+    assert "  5  hand  " in told.out
+
+
+def test_a_shipped_one_needs_no_file(tmp_path: Path) -> None:
+    """The model with its history is made from what the mapping is."""
+    file = tmp_path / "out.json"
+    sizes = ("-s", "replicas=2", "-s", "log_size=3", "-s", "max_records=3")
+    assert run("refine", "kip-101", "--profile", "bare", *sizes, "--json", file, "--quiet").code == 12
+    outcome = run("replay", file, "--quiet")
+    assert outcome.code == 12
+    assert outcome.out.startswith("VALID  refines-replicated-log: 17 states, ends in a step")
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [
+        (slice(0, 4), "INVALID  refines-clock:Clock: the specification allows step 4\n"),
+        (slice(1, 5), "INVALID  refines-clock:Clock: the first state is not an initial state of the model\n"),
+    ],
+)
+def test_a_part_of_it_is_none(clock: Path, recorded: dict[str, Path], kept: slice, message: str) -> None:
+    data = json.loads(recorded["json"].read_text())
+    finding = data["invariants"]["refines-clock:Clock"]
+    finding["trace"] = finding["trace"][kept]
+    recorded["json"].write_text(json.dumps(data))
+    outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands", "--quiet")
+    assert outcome.code == 10
+    assert outcome.out.startswith(message)
+
+
+def test_a_step_that_a_larger_specification_allows_is_none(clock: Path, recorded: dict[str, Path]) -> None:
+    """The same trace with another mapping, by which every step is an hour or nothing."""
+    text = recorded["json"].read_text()
+    recorded["json"].write_text(text.replace('"by-the-large-hand"', '"by-the-small-hand"'))
+    outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands", "--quiet")
+    assert (outcome.code, outcome.out) == (10, "INVALID  refines-clock:Clock: the specification allows step 5\n")
+
+
+def test_where_a_mapping_has_no_value_is_confirmed(clock: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    assert asked(clock, "of-two-hours", "--json", file).code == 75
+    outcome = run("replay", file, "--model", f"{clock}:Hands", "--quiet")
+    assert (outcome.code, outcome.out) == (
+        75,
+        "VALID  evaluation: 7 states, the model has no meaning in the last one\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "message"),
+    [
+        ('"at_most": null', '"at_most": 0', "refinement.at_most is 0, which is no number of steps"),
+        ('"mapping": "by-the-large-hand"', '"mapping": 3', "refinement.mapping is missing or not a string"),
+    ],
+)
+def test_a_damaged_file_is_refused(
+    clock: Path, recorded: dict[str, Path], found: str, instead: str, message: str
+) -> None:
+    text = recorded["json"].read_text()
+    assert found in text
+    recorded["json"].write_text(text.replace(found, instead))
+    outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands")
+    assert (outcome.code, outcome.err) == (150, f"isrcheck: {recorded['json']}: {message}\n")
+
+
+def test_a_file_chooses_no_code(clock: Path, recorded: dict[str, Path]) -> None:
+    """A specification of one's own is taken from the file that the user names, or not at all."""
+    text = recorded["json"].read_text()
+    for name in ("other:Clock", f"{clock}:Clock", str(clock)):
+        recorded["json"].write_text(text.replace('"specification": "clock:Clock"', f'"specification": "{name}"'))
+        outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands")
+        said = f"its specification {name!r} neither ships nor is in the file of --model"
+        assert (outcome.code, outcome.err) == (150, f"isrcheck: {recorded['json']}: {said}\n")
