@@ -9,7 +9,18 @@ from typing import Final
 LAYERS: Final = {
     "data": (
         "What is asked and what is found, as data, and the words for its values; nothing here searches or tells.",
-        ("abilities", "exploration", "forecast", "library", "memory", "profiles", "results", "told", "wording"),
+        (
+            "abilities",
+            "exploration",
+            "forecast",
+            "library",
+            "memory",
+            "profiles",
+            "results",
+            "revisions",
+            "told",
+            "wording",
+        ),
     ),
     "search": (
         "What enumerates states: reductions, the kernel, datasets of states, and engines that do not know each other.",
@@ -30,6 +41,7 @@ LAYERS: Final = {
             "proofs",
             "proving",
             "failures",
+            "behaviours",
         ),
     ),
     "stories": (
