@@ -20,11 +20,12 @@ from isrcheck.model.language.tracing import trace
 
 @dataclass(frozen=True)
 class Side:
-    """A model at its settings, and what it is called beside the other one."""
+    """A model at its settings, what it is called beside the other one, and by what `load_model_class` finds it."""
 
     name: str
     loaded: LoadedModel
     model: Model
+    spec: str = ""
 
 
 @dataclass(frozen=True)

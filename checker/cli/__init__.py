@@ -12,11 +12,11 @@ from isrcheck.checker.cli.exits import reporting_failures
 COMMANDS: Final = (
     "models", "init", "check", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show", "graph",
     "scenarios",
-    "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "cache",
+    "regress", "lessons", "sweep", "export", "crosscheck", "conform", "analyze", "diff", "review", "cache",
 )  # fmt: skip
 COMPILING: Final = (
     "check", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep", "crosscheck",
-    "analyze", "diff",
+    "analyze", "diff", "review",
 )  # fmt: skip
 
 

@@ -65,21 +65,23 @@ class Sides:
         from isrcheck.checker.cli.options import model_at
         from isrcheck.checker.library import blaming
 
-        loaded, name = self._loaded(i, spec, leaving)
+        loaded, name, found = self._loaded(i, spec, leaving)
         with blaming(loaded.origin):
-            return Side(name, loaded, model_at(loaded, self.settings | self.own_settings[i], self.profile))
+            return Side(name, loaded, model_at(loaded, self.settings | self.own_settings[i], self.profile), found)
 
-    def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str]:
+    def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str, str]:
+        """A side's model, its name, and where it is now."""
         from isrcheck.checker.library import load_model_class
         from isrcheck.checker.revisions import load_at
 
         revision = self.refs[i]
         if revision is None:
             loaded = load_model_class(spec)
-            return loaded, loaded.name + (" now" if self.refs[1 - i] is not None else "")
+            return loaded, loaded.name + (" now" if self.refs[1 - i] is not None else ""), spec
         folder = leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-"))
         loaded = load_at(spec, revision, Path(folder))
-        return loaded, f"{loaded.name} at {revision}"
+        wanted = spec.partition(":")[2]
+        return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
         """A scenario that is violated and the one that holds, in this order where they are such a pair."""
@@ -104,7 +106,7 @@ class Sides:
         loaded = load_model_class(scenario.specification())
         changed = settings_of(loaded.cls, loaded.name, self.settings | self.own_settings[i])
         with blaming(loaded.origin):
-            return Side(scenario.name, loaded, loaded.cls(**scenario.settings | changed))
+            return Side(scenario.name, loaded, loaded.cls(**scenario.settings | changed), scenario.specification())
 
 
 _SIDES: Final = (
