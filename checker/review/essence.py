@@ -32,7 +32,7 @@ def _verdicts(found: Review) -> str:
         _part("mends", _named(found.turned("mended"), after=False)),
         _part("breaks scenario", [f"{x.name} ({_title(x)})" for x in turned if x.before == "holds"]),
         _part("mends scenario", [f"{x.name} ({_title(x)})" for x in turned if x.after == "holds"]),
-        _part("leaves open", [row.name for row in found.turned("open")]),
+        _open(found),
     ]
     said = [part for part in parts if part]
     return "; ".join(said) if said else f"turns no verdict: {_unturned(found.rows)}"
@@ -40,6 +40,11 @@ def _verdicts(found: Review) -> str:
 
 def _part(what: str, names: list[str]) -> str:
     return f"{what} {_some(names)}" if names else ""
+
+
+def _open(found: Review) -> str:
+    count = len(found.turned("open"))
+    return f"leaves open {count} of {plural(len(found.rows), 'question')}" if count else ""
 
 
 def _named(rows: list[Row], after: bool) -> list[str]:

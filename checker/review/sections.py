@@ -72,14 +72,19 @@ def _function(function: ChangedFunction) -> Iterator[tuple[str, ...]]:
 
 def _verdicts(found: Review) -> Section:
     order = ("broken", "mended", "other", "open", "alone")
-    turned = [row for turn in order for row in found.turned(turn)]
+    unknown = [row for row in found.turned("open") if row.before == row.after]
+    turned = [row for turn in order for row in found.turned(turn) if row not in unknown]
     rows = tuple((_turn(row), row.name, *(x.text if x else "-" for x in (row.before, row.after))) for row in turned)
     same = found.turned("same")
     held = [row.name for row in same if row.after and row.after.verdict == "holds"]
     kept = [f"{row.name} ({row.after.text})" for row in same if row.after and row.after.verdict == "violated"]
     lines = [
         f"{word}: {', '.join(names)}"
-        for word, names in (("Hold before and after", held), ("Violated before and after", kept))
+        for word, names in (
+            ("Hold before and after", held),
+            ("Violated before and after", kept),
+            ("Open before and after", [row.name for row in unknown]),
+        )
         if names
     ]
     states = [f"{'all' if whole else 'the first'} {plural(count, 'state')}" for count, whole in found.states]

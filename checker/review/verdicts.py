@@ -61,7 +61,8 @@ class Row:
 def verdicts(old: Side, new: Side, limits: Limits) -> tuple[list[Row], tuple[Result, Result]]:
     """Every invariant and property of both sides, asked of all their states; what the models name stands first."""
     results = _checked(old, limits), _checked(new, limits)
-    first = {name: i for i, name in enumerate((*old.loaded.cls.invariants, *new.loaded.cls.invariants))}
+    named = dict.fromkeys((*old.loaded.cls.invariants, *new.loaded.cls.invariants))
+    first = {name: i for i, name in enumerate(named)}
     return sorted(_rows(*results), key=lambda row: first.get(row.name, len(first))), results
 
 
@@ -70,9 +71,16 @@ def _checked(side: Side, limits: Limits) -> Result:
         names = tuple(_askable(side.loaded, side.model))
         liveness = tuple(askable(side.model, side.loaded.properties))
     settings = dict(side.model.settings)
-    return check(
-        side.loaded, settings, profile=BARE, invariants=names, liveness=liveness, keep_going=True, limits=limits
+    return _finished(
+        check(side.loaded, settings, profile=BARE, invariants=names, liveness=liveness, keep_going=True, limits=limits)
     )
+
+
+def _finished(result: Result) -> Result:
+    """A result, unless somebody wants to have none."""
+    if result.exit_code == Exit.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def _askable(loaded: LoadedModel, model: Model) -> Iterator[str]:
@@ -206,7 +214,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
         keep_going=scenario.keep_going,
         limits=limits,
     )
-    return _said(result)
+    return _said(_finished(result))
 
 
 def _said(result: Result) -> str:
