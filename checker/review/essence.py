@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from isrcheck.checker.behaviours.comparing import OneWay
+from isrcheck.checker.behaviours.endings import Ending
+from isrcheck.checker.mutation.table import WIDEST
 from isrcheck.checker.review.differences import ChangedFunction
 from isrcheck.checker.review.reviewing import Review
 from isrcheck.checker.review.verdicts import Row, Turned
@@ -14,6 +16,9 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
+"""So many of several things are named."""
+NAMED: Final = 5
+"""So many invariants and properties are."""
 
 
 def essence(found: Review) -> tuple[str, str, str]:
@@ -30,8 +35,8 @@ def _verdicts(found: Review) -> str:
     parts = [
         _part("breaks", _named(found.turned("broken"), after=True)),
         _part("mends", _named(found.turned("mended"), after=False)),
-        _part("breaks scenario", [f"{x.name} ({_title(x)})" for x in turned if x.before == "holds"]),
-        _part("mends scenario", [f"{x.name} ({_title(x)})" for x in turned if x.after == "holds"]),
+        _part("breaks scenario", _titles([x for x in turned if x.before == "holds"])),
+        _part("mends scenario", _titles([x for x in turned if x.after == "holds"])),
         _open(found),
     ]
     said = [part for part in parts if part]
@@ -39,7 +44,7 @@ def _verdicts(found: Review) -> str:
 
 
 def _part(what: str, names: list[str]) -> str:
-    return f"{what} {_some(names)}" if names else ""
+    return f"{what} {', '.join(names)}" if names else ""
 
 
 def _open(found: Review) -> str:
@@ -48,17 +53,21 @@ def _open(found: Review) -> str:
 
 
 def _named(rows: list[Row], after: bool) -> list[str]:
-    """Names with what was or is wrong, those together of which the same is said."""
+    """Names with what was or is wrong, those together of which the same is said; of many, those that stand first."""
     groups: dict[str, list[str]] = {}
-    for row in rows:
+    for row in rows[:NAMED]:
         answer = row.after if after else row.before
         assert answer is not None
         groups.setdefault(answer.text + ("" if after else " before"), []).append(row.name)
-    return [f"{_some(names)} ({text})" for text, names in groups.items()]
+    more = [f"{len(rows) - NAMED} more"] if len(rows) > NAMED else []
+    return [*(f"{', '.join(names)} ({text})" for text, names in groups.items()), *more]
 
 
-def _title(turned: Turned) -> str:
-    return turned.title[0].lower() + turned.title[1:]
+def _titles(turned: list[Turned]) -> list[str]:
+    """Scenarios with their titles; of many the names alone."""
+    if len(turned) > MOST:
+        return [_some([each.name for each in turned])]
+    return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
 
 
 def _unturned(rows: Iterable[Row]) -> str:
@@ -124,8 +133,13 @@ def _way(way: OneWay, word: str) -> str:
         return f"Nothing is {word} up to {plural(way.depth or 0, 'state')}; the rest is open."
     told, ending = way.endings.story.sentences, way.endings.ending
     last = told[-1].sentence if told else "Another initial state."
-    refused = f" Refused for {ending.source} ({ending.where})." if ending.how == "refused" and word == "gone" else ""
+    refused = f" {_refused(ending)}" if ending.how == "refused" and word == "gone" else ""
     return f"{word.capitalize()}, in {plural(way.endings.trace.length, 'state')}: {last}{refused}"
+
+
+def _refused(ending: Ending) -> str:
+    why = ending.condition if ending.condition and len(ending.condition) <= WIDEST else ending.source
+    return f"Refused, for {why} ({ending.where})."
 
 
 def _some(texts: list[str]) -> str:
