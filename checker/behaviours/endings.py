@@ -35,7 +35,8 @@ class Ending:
     """The nearest step that a model has instead: `refused`, going `elsewhere`, or there is none (`absent`).
 
     Of a refused one `where` is `file:line`, `source` the requirement as it is written, `condition` what of it is false
-    and `reads` what that reads. `differs` has the parts that one that leads elsewhere makes otherwise.
+    and `reads` what that reads; `room` says that nothing but the room of the search refuses it, which is no difference
+    of the protocols. `differs` has the parts that one that leads elsewhere makes otherwise.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -45,6 +46,7 @@ class Ending:
     condition: str | None = None
     reads: tuple[Read, ...] = ()
     differs: tuple[Difference, ...] = ()
+    room: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -195,7 +197,8 @@ def _refused(right: Graph, other: Trace, label: Label) -> Ending:
     if unmet is None:
         return Ending("absent", label_text(label))
     condition, reads = false_conjunct(it.model, [it.leaves(step.state) for step in other.steps], label)
-    return Ending("refused", label_text(label), unmet.where, unmet.condition, condition, reads)
+    room = it.wanted(state, it.labels.index(label))
+    return Ending("refused", label_text(label), unmet.where, unmet.condition, condition, reads, room=room)
 
 
 def _differences(left: Graph, right: Graph, here: State, there: State) -> Iterable[Difference]:

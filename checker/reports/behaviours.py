@@ -103,7 +103,11 @@ def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
         return [f"{ending.step} does otherwise", *columns(rows), *_more(len(ending.differs))]
     source = " ".join(wrapped(ending.source or "", WIDTH))
     said = "" if not ending.condition or len(ending.condition) > WIDTH else f": {ending.condition}"
-    lines = [f"{ending.step} is refused", *(f"  {x}" for x in wrapped(f"{ending.where}  {source} is false{said}", 100))]
+    why = ", for want of room alone: raise the bounds" if ending.room else ""
+    lines = [
+        f"{ending.step} is refused{why}",
+        *(f"  {x}" for x in wrapped(f"{ending.where}  {source} is false{said}", 100)),
+    ]
     return [*lines, *columns(map(_read, ending.reads[:MOST]), "    "), *_more(len(ending.reads))]
 
 

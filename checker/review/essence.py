@@ -139,7 +139,8 @@ def _way(way: OneWay, word: str) -> str:
 
 def _refused(ending: Ending) -> str:
     why = ending.condition if ending.condition and len(ending.condition) <= WIDEST else ending.source
-    return f"Refused, for {why} ({ending.where})."
+    room = ", for want of room alone" if ending.room else ""
+    return f"Refused, for {why} ({ending.where}){room}."
 
 
 def _some(texts: list[str]) -> str:

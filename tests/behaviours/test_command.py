@@ -54,6 +54,19 @@ def test_settings_of_one_model(tmp_path: Path) -> None:
     )
 
 
+def test_a_step_for_which_there_is_no_room_is_said_to_be_one(tmp_path: Path) -> None:
+    """A larger bound brings behaviours that are new to the search and not to the protocol."""
+    file = tmp_path / "roomy.py"
+    file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.room(s.value < self.top))"))
+    said = run("diff", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
+    assert said.out.startswith(
+        "DIFFERENT  roomy with top=3 -> roomy with top=4: a behaviour of 5 states is new: count(); nothing is gone\n"
+    )
+    assert "     count() is refused, for want of room alone: raise the bounds" in said.out.splitlines()
+    plain = run("diff", "--behaviours", counter(tmp_path), "--b-setting", "top=4", "-s", "wraps=false")
+    assert "     count() is refused" in plain.out.splitlines()
+
+
 def test_a_scenario_and_its_control() -> None:
     for name in ("v3-lost-zookeeper-reply", "v3-lost-zookeeper-reply-fixed-by-kafka-1382"):
         said = run("diff", "--behaviours", "--scenario", name, "--visible", "log, state", "--visible", "committed")

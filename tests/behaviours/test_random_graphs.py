@@ -71,6 +71,16 @@ def test_what_is_known_where_a_limit_is_reached_is_true(pairs: int) -> None:
     assert stopped >= 5
 
 
+def test_a_state_that_is_met_again_with_fewer_states_of_the_other_side_is_looked_at_again() -> None:
+    """By the short way the other side may be in two states, by the long one only in the one that goes no further."""
+    own = [((0, 0), (1, 0)), ((0, 0), (2, 0)), ((2, 0), (1, 0)), ((1, 0), (0, 1))]
+    others = [((0, 0), (1, 1)), ((0, 0), (1, 2)), ((0, 0), (2, 0)), ((2, 0), (1, 2)), ((1, 1), (0, 1))]
+    mine, other = (Table(tuple(edges), frozenset({(0, 0)}), frozenset()) for edges in (own, others))
+    way = compare(mine.side("one"), other.side("other"), ("seen",)).gone
+    assert way.endings is not None
+    assert word_of(way.endings.trace) == (0, 2, 1, 0)
+
+
 def test_everything_visible_is_compared_state_by_state() -> None:
     one, _ = pair(3)
     same = compare(one.side("one"), one.side("other"))
