@@ -243,7 +243,7 @@ def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...
     return tuple(leaves[i] if i >= 0 else value for i, value in zip(numbers, fill, strict=True))
 
 
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_what_only_one_of_two_has_by_level_and_by_action(
     tmp_path: Path, kip_101: Explored, kip_320: Explored, swapped: bool
 ) -> None:
@@ -274,7 +274,8 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
         assert told[name]["levels"] == {str(level): wanted[level] for level in sorted(wanted)}
         assert told[name]["actions"] == {action: len(found) for action, found in sorted(by_action.items())}
         assert f"Only in {roots[i]}: {sum(wanted.values()):,} states (level, states)" in said.out.splitlines()
-    assert run("analyze", roots[1], "--diff", roots[1], "--master", "local[1]").code == 0
+    if swapped:
+        assert run("analyze", roots[0], "--diff", roots[0], "--master", "local[1]").code == 0
     assert run("analyze", roots[1], "--model-b", "x.py").code == 2
 
 
