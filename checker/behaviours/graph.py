@@ -44,7 +44,7 @@ class View:
         parts = [_without_indices(leaf.path) for leaf in shared.leaves]
         for name in self.names:
             if not any(_is_of(part, name) for part in parts):
-                raise UnknownName(f"nothing called {name!r} is in both models; {nearest(name, shared.variables)}")
+                raise UnknownName(_why_not(name, shared.apart, one, other) + f"; {nearest(name, shared.variables)}")
         self.hidden = tuple(x for x in (*shared.variables, *shared.apart) if x not in self.names)
         chosen = [i for i, part in enumerate(parts) if any(_is_of(part, name) for name in self.names)]
         self._layout = Layout([shared.leaves[i] for i in chosen])
@@ -58,6 +58,15 @@ class View:
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
         return [numbers.setdefault(row, len(numbers)) for row in _rows(self._layout.pack(values))]
+
+
+def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: TransitionSystem) -> str:
+    """Why nothing of this name can be compared."""
+    variable = name.partition(".")[0]
+    both = [{v.name for v in system.variables} for system in (one, other)]
+    if variable in apart and all(variable in names for names in both):
+        return f"{variable} is not of the same kind in both models, and cannot be compared"
+    return f"nothing called {name!r} is in both models"
 
 
 def _without_indices(path: str) -> str:

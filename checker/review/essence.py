@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
+from types import FunctionType
 from typing import Final
 
 from isrcheck.checker.behaviours.comparing import OneWay
@@ -80,21 +80,26 @@ def _unturned(rows: Iterable[Row]) -> str:
 
 
 def _cause(found: Review) -> str:
-    purpose = _purpose(found)
-    parts = [*purpose, *_settings(found), *([] if purpose else _guards(found.text.changed))]
+    guards = [] if _is_another(found) else _guards(found.text.changed)
+    parts = [*_purpose(found), *_settings(found), *guards]
     if not parts and found.text.actions:
         parts = [f"{plural(len(found.text.actions), 'action')}: {_some([name for name, _ in found.text.actions])}"]
     return "; ".join(parts) + "." if parts else "nothing that counts is written otherwise."
 
 
 def _purpose(found: Review) -> list[str]:
-    """The first sentence of the new model's file, where it is another file's."""
-    before, after = _said(type(found.old.model)), _said(type(found.new.model))
-    return [after] if after and after != before else []
+    """The first sentence of the new model's file, where it is another model."""
+    return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
+
+
+def _is_another(found: Review) -> bool:
+    return type(found.old.model).__name__ != type(found.new.model).__name__
 
 
 def _said(cls: type[Model]) -> str:
-    text = getattr(sys.modules.get(cls.__module__), "__doc__", None) or ""
+    """The first sentence of the file that a model is written in, or of the model where it is inherited whole."""
+    own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
+    text = next(own, None) or cls.__doc__ or ""
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
 
 

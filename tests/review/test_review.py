@@ -138,6 +138,14 @@ def test_what_is_told_or_laid_out_otherwise_is_no_difference(copies: tuple[Path,
     assert (data["functions"]["changed"], data["actions"]) == ([], {})
 
 
+def test_a_function_beside_the_model_is_part_of_it(tmp_path: Path) -> None:
+    new = tmp_path / "other.py"
+    new.write_text(COUNTER.replace("return s.value\n", "return s.value + 1\n"))
+    _, data = reviewed(tmp_path, counter(tmp_path), new, "--visible", "value", "--no-scenarios")
+    assert [f["name"] for f in data["functions"]["changed"]] == ["per_mille"]
+    assert data["actions"] == {}
+
+
 def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
     """The invariant is about values that the guard of `count` keeps away, and nothing is about the other guard."""
     new = tmp_path / "other.py"
@@ -201,6 +209,7 @@ def test_a_limit_leaves_questions_open(tmp_path: Path) -> None:
         ((), 2, "Missing argument 'A'"),
         (("kip-320",), 2, "Missing argument 'B'"),
         (("kip-320", "nosuch"), 150, "there is no model 'nosuch'"),
+        (("v3", "alter-isr", "--visible", "replica"), 150, "replica is not of the same kind in both models"),
         (("kip-320", "kip-279", "--json", "-", "--markdown", "-"), 2, "--markdown and --json name the same file"),
         (("kip-320", "kip-279", "--html", "/nowhere/x.html"), 153, "cannot write /nowhere/x.html"),
     ],
