@@ -71,8 +71,7 @@ def command(
             from isrcheck.checker.pages.review import review_page
             from isrcheck.checker.review.sections import sections
 
-            title = f"{found.old.name} -> {found.new.name}"
-            write_text(html, review_page(title, essence(found), sections(found)))
+            write_text(html, review_page(essence(found), sections(found), found.behaviours))
         if json_path is not None:
             write_json(json_path, found.to_json())
     raise click.exceptions.Exit(found.exit_code)

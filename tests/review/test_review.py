@@ -174,8 +174,11 @@ def test_markdown_and_a_page(copies: tuple[Path, Path], tmp_path: Path) -> None:
     assert "```diff\n@@" in said.out
     assert f"-    s.require({GUARD})" in said.out
     page = (tmp_path / "r.html").read_text()
-    assert page.count("<section aria-labelledby=") == page.count("<h2 id=") >= 3
+    assert page.count("<section aria-labelledby=") == page.count('<h2 id="section-') >= 3
     assert f"requires {GUARD} no more" in page
+    # What is new can be stepped through, and nothing is gone.
+    assert [word for word in ("new", "gone") if f'<section data-trace="{word}"' in page] == ["new"]
+    assert "New: fetching-too-early does this, fetching never does" in page
 
 
 HOSTILE = "</td><script>alert(1)</script>|`x`"
