@@ -155,7 +155,7 @@ def scenarios(old: Side, new: Side, limits: Limits) -> Scenarios:
     """
     own = [_own_settings(a.model, b.model) for a, b in ((old, new), (new, old))]
     turned, asked, unable = list[Turned](), 0, list[str]()
-    for scenario in _different(_of((old.loaded, new.loaded))):
+    for scenario in _different(_of((old.loaded, new.loaded)), own):
         try:
             found = [_outcome(scenario, side, mine, limits) for side, mine in zip((old, new), own, strict=True)]
         except UnknownName:
@@ -168,14 +168,16 @@ def scenarios(old: Side, new: Side, limits: Limits) -> Scenarios:
 
 
 def _own_settings(mine: Model, other: Model) -> dict[str, Any]:
-    """The settings in which a side differs from one of the same kind."""
+    """The settings in which a side differs from one of the same kind; a scenario keeps its own bounds."""
     if not _same_settings(mine, other):
         return {}
-    return {n: x for n, x in mine.settings.items() if x != other.settings[n]}
+    bounds = {name for name, setting in type(mine).declared_settings().items() if setting.bound is not None}
+    return {n: x for n, x in mine.settings.items() if x != other.settings[n] and n not in bounds}
 
 
 def _same_settings(mine: Model, other: Model) -> bool:
-    return type(mine) is type(other) and mine.settings.keys() == other.settings.keys()
+    """Whether two models are one, perhaps in two versions of its file."""
+    return type(mine).__name__ == type(other).__name__ and mine.settings.keys() == other.settings.keys()
 
 
 def _of(models: Iterable[LoadedModel]) -> Iterator[Scenario]:
@@ -188,11 +190,12 @@ def _of(models: Iterable[LoadedModel]) -> Iterator[Scenario]:
                 yield scenario
 
 
-def _different(found: Iterable[Scenario]) -> list[Scenario]:
-    """Each question once: a scenario and its control in another model ask the same."""
+def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
+    """Each question once: a scenario and its control may ask the same of a model at its own settings."""
     first: dict[str, Scenario] = {}
     for each in found:
-        asked = (each.settings, each.invariants, each.liveness, each.fairness.to_json(), each.deadlock, each.keep_going)
+        settings = [sorted((each.settings | mine).items()) for mine in own]
+        asked = (settings, each.invariants, each.liveness, each.fairness.to_json(), each.deadlock, each.keep_going)
         first.setdefault(repr(asked), each)
     return list(first.values())
 

@@ -163,6 +163,49 @@ def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
     assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "proved"]
 
 
+SCENARIO = """\
+title = "A number that grows too large"
+model = "counter.py"
+expect = "violated"
+source = []
+story = "It counts."
+[settings]
+top = 5
+least = 4
+[lengths]
+is-small = 5
+"""
+
+
+def test_a_setting_of_one_side_is_set_in_scenarios_but_a_bound_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "counterexamples" / "grows"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(SCENARIO)
+    counter(folder)
+    monkeypatch.chdir(tmp_path)
+    asked = (counter(tmp_path), "--visible", "value")
+    said, data = reviewed(tmp_path, *asked, "--b-setting", "least=7")
+    assert essence(said)[0] == (
+        "counter with least=9 -> counter with least=7 turns no verdict: 2 hold, before and after."
+    )
+    assert (data["scenarios"]["asked"], data["scenarios"]["turned"]) == (1, [])
+    said, data = reviewed(tmp_path, *asked, "--a-setting", "least=4", "--b-setting", "least=9")
+    assert data["scenarios"]["turned"] == [
+        {
+            "name": "grows",
+            "title": "A number that grows too large",
+            "before": "is-small violated in 5 states",
+            "after": "holds",
+        }
+    ]
+    assert essence(said)[0].endswith("mends scenario grows (a number that grows too large).")
+    # With a top of 3 nothing would grow too large, but how far a scenario looks is its own affair.
+    _, data = reviewed(tmp_path, *asked, "--b-setting", "top=2")
+    assert (data["scenarios"]["asked"], data["scenarios"]["turned"]) == (1, [])
+
+
 # --- how it is shown ------------------------------------------------------------------------------------------------
 
 
