@@ -70,7 +70,12 @@ def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: Tr
 
 
 def _without_indices(path: str) -> str:
-    return re.sub(r"\[[^\]]*\]", "", path)
+    """The path of a scalar without what it is of an index, or which message of a set of messages (`sent{...}`).
+
+    >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
+    ('replica.isr', 'sent')
+    """
+    return re.sub(r"\[[^\]]*\]", "", path).partition("{")[0]
 
 
 def _is_of(part: str, name: str) -> bool:
