@@ -9,7 +9,18 @@ from typing import Final
 LAYERS: Final = {
     "data": (
         "What is asked and what is found, as data, and the words for its values; nothing here searches or tells.",
-        ("abilities", "exploration", "forecast", "library", "memory", "profiles", "results", "told", "wording"),
+        (
+            "abilities",
+            "exploration",
+            "forecast",
+            "library",
+            "memory",
+            "profiles",
+            "results",
+            "revisions",
+            "told",
+            "wording",
+        ),
     ),
     "search": (
         "What enumerates states: reductions, the kernel, datasets of states, and engines that do not know each other.",
@@ -31,6 +42,7 @@ LAYERS: Final = {
             "proofs",
             "proving",
             "failures",
+            "behaviours",
         ),
     ),
     "stories": (
@@ -39,7 +51,7 @@ LAYERS: Final = {
     ),
     "commands": (
         "What users start: many checks at once, each told; a model against Kafka; commands; `isrcheck` as a library.",
-        ("scenarios", "sweeps", "mutation", "conformance", "cli", "public"),
+        ("scenarios", "sweeps", "mutation", "conformance", "review", "cli", "public"),
     ),
 }
 """Layers from the lowest to the highest, each with what it is for and its parts."""

@@ -22,6 +22,7 @@ PAGES = [
     "docs/bounded.md",
     "docs/liveness.md",
     "docs/refinement.md",
+    "docs/review.md",
     "docs/simulation.md",
     "docs/symmetry.md",
     "docs/language.md",
@@ -41,9 +42,12 @@ def shown(page: str) -> list[tuple[str, list[str]]]:
 
 
 EXAMPLES = [(page, command, lines) for page in PAGES for command, lines in shown(page)]
+SLOW = "isrcheck review --scenario "
+"""Designs in which half a hundred invariants and properties are asked of two models."""
+MARKED = [pytest.param(*x, marks=[pytest.mark.exhaustive] * x[1].startswith(SLOW)) for x in EXAMPLES]
 
 
-@pytest.mark.parametrize(("page", "command", "lines"), EXAMPLES, ids=[f"{p} {c}" for p, c, _ in EXAMPLES])
+@pytest.mark.parametrize(("page", "command", "lines"), MARKED, ids=[f"{p} {c}" for p, c, _ in EXAMPLES])
 def test_a_page_shows_real_output(page: str, command: str, lines: list[str]) -> None:
     program, *arguments = shlex.split(command)
     assert program == "isrcheck"

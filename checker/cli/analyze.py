@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.results import Exit
+
+if TYPE_CHECKING:
+    from isrcheck.checker.datasets.dataset import Dataset
+    from isrcheck.checker.datasets.origin import Origin
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -15,17 +20,27 @@ from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, re
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME", help="How its values are distributed over levels."
 )
+@click.option("--diff", "other", metavar="DIR", help="Say what only one of this and another dataset has, both ways.")
 @click.option("--model", metavar="FILE", help="The model's file, where it is one of your own.")
+@click.option("--model-b", metavar="FILE", help="The file of the model of --diff, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG.")
 @click.option("--decode", metavar="DIR", help="Write the states with a column for each part, in a new folder.")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
-    folder: str, variables: tuple[str, ...], model: str | None, json_path: str | None, plot: str | None,
-    decode: str | None, master: str | None, conf: dict[str, str],
+    folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
+    json_path: str | None, plot: str | None, decode: str | None, master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
-    """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables."""
+    """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
+
+    With --diff also which states only one of two datasets has, by the variables that both have: by level, and by the
+    action that leads there from states of both.
+
+    Exit codes: 0, with --diff 10 where one has states that the other has not.
+    """
+    if model_b is not None and other is None:
+        raise click.UsageError("--model-b goes with --diff")
     require_different({"--json": json_path, "--plot": plot})
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
@@ -38,15 +53,23 @@ def command(
 
     dataset = Dataset.open(folder)
     dataset.require_files()
+    compared = None if other is None else Dataset.open(other)
+    if compared is not None:
+        compared.require_files()
     leaves = _leaves(dataset, variables)
     data = summary.summary(dataset)
     with deferred():
-        _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+        origin, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+        if compared is not None:
+            _compare(spark, (dataset, compared), origin, model_b, data)
     click.echo("\n".join(summary.text(data)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:
         write_text(plot, svg(summary.panels(data)))
+    found = data.get("difference", {})
+    if any(side["levels"] for name, side in found.items() if name.startswith("only_in_")):
+        raise click.exceptions.Exit(Exit.DIFFERENCE)
 
 
 def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
@@ -62,8 +85,8 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
-) -> None:
-    """What the manifests do not say is counted by Spark."""
+) -> tuple[Any, Any]:
+    """What the manifests do not say is counted by Spark; the model of the dataset, and the session."""
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
     from isrcheck.checker.engines.spark import analysis
@@ -76,3 +99,25 @@ def _ask_spark(
         add_variables(data, dataset, analysis.distributions(spark, dataset, leaves))
     if decode is not None:
         analysis.decode(spark, dataset, decode)
+    return origin, spark
+
+
+def _compare(
+    spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
+) -> None:
+    """What only one of two datasets has, both ways."""
+    from isrcheck.checker.datasets.common import common
+    from isrcheck.checker.datasets.origin import origin_of
+    from isrcheck.checker.datasets.summary import add_difference
+    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.model.language.errors import UnknownName
+
+    origins = origin, origin_of(datasets[1], model_b)
+    shared = common(origins[0].system, origins[1].system)
+    if not shared.variables:
+        raise UnknownName(f"{datasets[0].root} and {datasets[1].root} have no variable in common")
+    sides = []
+    for i in (0, 1):
+        found = analysis.beyond(spark, datasets[i], datasets[1 - i], shared, i, origins[i].kernel)
+        sides.append({"levels": {str(k): n for k, n in found.levels.items()}, "actions": found.actions})
+    add_difference(data, datasets[1], (shared.variables, shared.apart), sides)

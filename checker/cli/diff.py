@@ -1,11 +1,13 @@
-"""`isrcheck diff`: what is reachable in one dataset and not in another."""
+"""`isrcheck diff`: what is reachable in one dataset and not in another; what one model does and another does not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from isrcheck.checker.cli import completing
+from isrcheck.checker.cli.behaviours import asked_of, behaviours, behaviours_options
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
 from isrcheck.checker.results import FORMAT, Exit
@@ -15,24 +17,45 @@ if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.analysis import Difference
     from isrcheck.checker.results import Trace
 
+OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 
-@click.command("diff", short_help="Says what is reachable in one dataset and not in another.")
-@click.argument("one", metavar="A")
-@click.argument("other", metavar="B")
-@click.option("--model-a", metavar="FILE", help="The file of A's model, where it is one of your own.")
-@click.option("--model-b", metavar="FILE", help="The file of B's model, where it is one of your own.")
+
+@click.command("diff", short_help="Says what one model or dataset has and another has not.")
+@click.argument("one", metavar="A", required=False, shell_complete=completing.models)
+@click.argument("other", metavar="B", required=False, shell_complete=completing.models)
+@behaviours_options
+@click.option("--model-a", metavar="FILE", help="The file of dataset A's model, where it is one of your own.")
+@click.option("--model-b", metavar="FILE", help="The file of dataset B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as a plot, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG.")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
-def command(
-    one: str, other: str, model_a: str | None, model_b: str | None, json_path: str | None, plot: str | None,
-    master: str | None, conf: dict[str, str],
-) -> None:  # fmt: skip
+def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
     """Says which states of dataset A are not in dataset B, by the variables that both have.
 
-    Exit codes: 0 there are none, 10 there are some.
+    With --behaviours A and B are models (without B the same one), and what is compared is what they do: the shortest
+    behaviour that B has and A has not, and the other way round. A behaviour is told apart by the changes of what is
+    visible, not by the steps between.
+
+    Exit codes: 0 no difference, 10 there is one, 152 a limit was reached before that was known.
     """
+    of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
+    asked = asked_of(options)
+    if asked is None:
+        if one is None or other is None:
+            raise click.UsageError("Missing argument 'A' or 'B': the folders of two datasets, or --behaviours.")
+        datasets(one, other, json_path, *of_datasets.values())
+    for option, value in of_datasets.items():
+        if value:
+            raise click.UsageError(f"{option} is for datasets; take it or --behaviours away")
+    behaviours(one, other, json_path, asked)
+
+
+def datasets(
+    one: str, other: str, json_path: str | None, model_a: str | None, model_b: str | None, plot: str | None,
+    master: str | None, conf: dict[str, str],
+) -> NoReturn:  # fmt: skip
+    """Says which states of one dataset are not in another."""
     require_different({"--json": json_path, "--plot": plot})
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)

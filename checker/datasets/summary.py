@@ -72,6 +72,31 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
     return found, unknown
 
 
+def add_difference(
+    data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
+) -> None:
+    """What only one of two datasets has: of each side the states by level and by action, and its violations.
+
+    `compared` are the variables that both have, and those that are left out.
+    """
+    theirs = summary(other)
+    found = [
+        s | {"dataset": d["dataset"], "violated": _violated(d)} for s, d in zip(sides, (data, theirs), strict=True)
+    ]
+    data["difference"] = {
+        "common_variables": list(compared[0]),
+        "other_variables": list(compared[1]),
+        "explored_to_the_end": [data["explored_to_the_end"], theirs["explored_to_the_end"]],
+        "only_in_a": found[0],
+        "only_in_b": found[1],
+    }
+
+
+def _violated(data: dict[str, Any]) -> dict[str, int]:
+    """The invariants that are violated in a dataset, each with the first level."""
+    return {n: x["first_level"] for n, x in data["invariants"].items() if x["first_level"] is not None}
+
+
 # --- as text --------------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +129,24 @@ def text(data: dict[str, Any]) -> list[str]:
         lines += columns(
             ((str(v), number(n), f"{min(span[v])} to {max(span[v])}") for v, n in sorted(totals.items())), right=(0, 1)
         )
+    return [*lines, *(_difference(data["difference"]) if "difference" in data else [])]
+
+
+def _difference(data: dict[str, Any]) -> list[str]:
+    lines = ["", f"compared by {', '.join(data['common_variables'])}"]
+    if data["other_variables"]:
+        lines.append(f"not compared: {', '.join(data['other_variables'])}")
+    for side, whole_other in (("only_in_a", 1), ("only_in_b", 0)):
+        found = data[side]
+        total = sum(found["levels"].values())
+        lines += ["", f"Only in {found['dataset']}: {number(total)} states (level, states)"]
+        if not data["explored_to_the_end"][whole_other]:
+            lines.append("  the other one was not explored to the end: it may have them all the same")
+        lines += columns(((k, number(n)) for k, n in found["levels"].items()), right=(0, 1))
+        if found["actions"]:
+            lines += ["  reached from states of both by (action, states)"]
+            lines += columns(((name, number(n)) for name, n in found["actions"].items()), indent="    ", right=(1,))
+        lines += [f"  violated: {name}, first at level {level}" for name, level in found["violated"].items()]
     return lines
 
 

@@ -57,7 +57,7 @@ def family(model: Model, action: str) -> Family:
         own = tuple(instances_of(model, action))
     found: dict[Any, Mutant] = {}
     senseless = 0
-    edits = [e for f in _functions(type(model)) if f.__code__ in called for e in candidates(f)]
+    edits = [e for f in functions_of(type(model)) if f.__code__ in called for e in candidates(f)]
     # What is taken away first: where something weaker comes to the same, it is told as taken away.
     for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
@@ -98,7 +98,7 @@ def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
 
 def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
     """The model in which one action runs edited code."""
-    functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in _functions(cls)]
+    functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in functions_of(cls)]
     codes = [(f, edited(f, mine)) for f, mine in functions if mine]
     if len([e for _, mine in functions for e in mine]) < len(edits):
         raise RuntimeError(f"{cls.__name__} has no function with one of {', '.join(e.where for e in edits)}")
@@ -140,7 +140,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
     return [id(t.guard) for t in instances]
 
 
-def _functions(cls: type[Model]) -> Iterator[FunctionType]:
+def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
     """The functions of a model and of the modules that it is written in, most special first, each once."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:

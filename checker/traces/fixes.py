@@ -6,7 +6,7 @@ other design would have done on the way of this trace; no claim is made of any o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ class _Walk:
         """Goes the step into state k, or says how the control parts from the trace there."""
         step = self.walked.trace.steps[k - 1]
         assert step.label is not None
-        named = [n for n, label in enumerate(self.interpreter.labels) if _alike(label, step.label)]
+        named = [n for n, label in enumerate(self.interpreter.labels) if alike(label, step.label)]
         reached = list(self._enabled(named))
         if not reached:
             other = self._renamed(k, step)
@@ -121,18 +121,9 @@ class _Walk:
             arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
             unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
             if unmet is not None:
-                condition, reads = self._false_conjunct(label)
+                condition, reads = false_conjunct(model, [self._leaves(each) for each in self.path], label)
                 return self._fix("refused", where=unmet.where, source=unmet.condition, condition=condition, reads=reads)
         return self._fix("absent")
-
-    def _false_conjunct(self, label: Label) -> tuple[str, tuple[Read, ...]]:
-        """What of a disabled instance's guard is false in the control's state, and what it reads."""
-        states = States([self._leaves(state) for state in self.path])
-        last = states.length
-        atoms = states.decide(instances_at(self.control.model, [label])[0].guard, last)
-        text = " and ".join(self.there.condition(atom, bool(states.value(atom, last))) for atom in atoms)
-        reads = dict.fromkeys(i for atom in atoms for i in states.reads(atom, last))
-        return text, _read(states, self.there, reads, last)
 
     # --- at the end ---------------------------------------------------------------------------------------------------
 
@@ -178,6 +169,16 @@ class _Walk:
         return _read(self.walked, self.here, reads, k - 1)
 
 
+def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
+    """What of a disabled instance's guard is false in the last state of a path of leaves, and what it reads."""
+    states, words = States(path), Words(tuple(model.domains.items()))
+    last = states.length
+    atoms = states.decide(instances_at(model, [label])[0].guard, last)
+    text = " and ".join(words.condition(atom, bool(states.value(atom, last))) for atom in atoms)
+    reads = dict.fromkeys(i for atom in atoms for i in states.reads(atom, last))
+    return text, _read(states, words, reads, last)
+
+
 def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[Read, ...]:
     """Scalars in state m, each with its value and since when it has it."""
     found = []
@@ -187,11 +188,12 @@ def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[
     return tuple(found)
 
 
-def _alike(a: Label, b: Label) -> bool:
+def alike(a: Label, b: Label) -> bool:
     """Whether two labels have the same action, and the same values of the parameters that both have."""
-    mine, theirs = _texts(a), _texts(b)
+    mine, theirs = texts(a), texts(b)
     return a.action == b.action and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
 
 
-def _texts(label: Label) -> dict[str, str]:
+def texts(label: Label) -> dict[str, str]:
+    """The parameters of an instance as text."""
     return {name: text_of(d, value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}

@@ -29,7 +29,7 @@ from isrcheck.model.language.model import Model
 from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.plain import State, Undefined, stored
 from isrcheck.model.language.running import heeded
-from isrcheck.model.language.symbolic import nodes_of
+from isrcheck.model.language.symbolic.structures import nodes_of
 from isrcheck.model.language.tracing import SymbolicState, layout
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -238,6 +238,47 @@ def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> N
     assert run("analyze", str(tmp_path)).code == 150
 
 
+def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...], state: Any) -> tuple[int, ...]:
+    leaves = explored.origin.interpreter.leaves(state)
+    return tuple(leaves[i] if i >= 0 else value for i, value in zip(numbers, fill, strict=True))
+
+
+@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_what_only_one_of_two_has_by_level_and_by_action(
+    tmp_path: Path, kip_101: Explored, kip_320: Explored, swapped: bool
+) -> None:
+    """All that the small one has the large one has as well."""
+    sides = (kip_320, kip_101) if swapped else (kip_101, kip_320)
+    shared = common(sides[0].origin.system, sides[1].origin.system)
+
+    def key(i: int, state: Any) -> tuple[int, ...]:
+        return projected(sides[i], shared.numbers[i], shared.fill, state)
+
+    keys = [{key(i, state) for states in side.levels for state in states} for i, side in enumerate(sides)]
+    roots = [side.dataset.root for side in sides]
+    said = run("analyze", roots[0], "--diff", roots[1], "--json", tmp_path / "a.json", "--master", "local[1]")
+    assert said.code == 10
+    told = json.loads((tmp_path / "a.json").read_text())["difference"]
+    for i, (name, side) in enumerate(zip(("only_in_a", "only_in_b"), sides, strict=True)):
+        first: dict[tuple[int, ...], int] = {}
+        by_action: dict[str, set[tuple[int, ...]]] = {}
+        for level, states in enumerate(side.levels, start=1):
+            for state in states:
+                first.setdefault(key(i, state), level)
+                for instance, after in side.origin.interpreter.steps(state):
+                    if key(i, state) in keys[1 - i] and key(i, after) not in keys[1 - i]:
+                        action = side.origin.interpreter.labels[instance].action
+                        by_action.setdefault(action, set()).add(key(i, after))
+        wanted = Counter(level for found, level in first.items() if found not in keys[1 - i])
+        assert bool(wanted) == (side is kip_101)
+        assert told[name]["levels"] == {str(level): wanted[level] for level in sorted(wanted)}
+        assert told[name]["actions"] == {action: len(found) for action, found in sorted(by_action.items())}
+        assert f"Only in {roots[i]}: {sum(wanted.values()):,} states (level, states)" in said.out.splitlines()
+    if swapped:
+        assert run("analyze", roots[0], "--diff", roots[0], "--master", "local[1]").code == 0
+    assert run("analyze", roots[1], "--model-b", "x.py").code == 2
+
+
 def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_320: Explored) -> None:
     shutil.copytree(kip_320.dataset.root, tmp_path / "x")
     part = next((tmp_path / "x/states/level=00005").iterdir())

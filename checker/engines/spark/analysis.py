@@ -13,6 +13,7 @@ from isrcheck.checker.engines.spark.levels import StoredLevels
 from isrcheck.checker.engines.spark.search import sizes
 from isrcheck.checker.engines.spark.session import Spark
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
@@ -108,6 +109,44 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
     states = spark.over(len(query["files"]), queries.least(query), "leaves array<bigint>")
     found = spark.rows(states, label(one, f"level {first}, the least state that the other lacks"))
     return Difference(levels, min(tuple(leaves) for (leaves,) in found))
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What one dataset has and another has not, by their common variables: projected states by level, and by action.
+
+    `actions` counts, for each action, the projected states to which a step of it leads from one that both have.
+    """
+
+    levels: dict[int, int]
+    actions: dict[str, int]
+
+
+def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
+    """What only `one` has, which is side 0 or 1 of the common variables."""
+    mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
+    system = kernel.system
+    mine |= {
+        "kernel": sizes(kernel, bool(system.constraints)),
+        "outside": OUTSIDE,
+        "actions": [system.actions.index(t.label.action) for t in system.transitions],
+    }
+    spark.send(mine, kernel.text)
+    schema, count = "key binary, level int", len(mine["files"])
+    known = spark.over(len(theirs["files"]), queries.projections(theirs), schema).select("key").distinct().persist()
+    try:
+        own = spark.over(count, queries.projections(mine), schema).groupBy("key").min("level")
+        lacking = own.withColumnRenamed("min(level)", "level").join(known, "key", "left_anti")
+        levels = spark.rows(lacking.groupBy("level").count(), label(one, "what the other lacks"))
+        steps = spark.over(count, queries.edges(mine), "before binary, key binary, action int")
+        leaving = steps.join(known, "key", "left_anti").join(
+            known.withColumnRenamed("key", "before"), "before", "left_semi"
+        )
+        reached = leaving.select("action", "key").distinct().groupBy("action").count()
+        actions = spark.rows(reached, label(one, "steps that leave the other"))
+    finally:
+        known.unpersist()
+    return Beyond(dict(sorted(levels)), {system.actions[n]: states for n, states in sorted(actions)})
 
 
 def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kernel: Kernel) -> StoredLevels:

@@ -101,13 +101,42 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
         for level, states in each_file(query, batches):
             keys = np.unique(projected(query, states), axis=0)
             for start in range(0, len(keys), 1 << 16):
-                part = np.ascontiguousarray(keys[start : start + (1 << 16)])
-                kind = pa.binary(part.shape[1] * 8)
-                column = pa.FixedSizeBinaryArray.from_buffers(kind, len(part), [None, pa.py_buffer(part)])
+                part = keys[start : start + (1 << 16)]
                 levels = pa.array(np.full(len(part), level, dtype=np.int32))
-                yield pa.RecordBatch.from_arrays([column.cast(pa.binary()), levels], ["key", "level"])
+                yield pa.RecordBatch.from_arrays([_bytes(part), levels], ["key", "level"])
 
     return run
+
+
+def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(before, key, action): the common variables before and after steps to counted states, at least once."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)
+        words = query["key_words"]
+        for _, slab in each_file(query, batches):
+            for start in range(0, len(slab), kernel.block):
+                states = slab[start : start + kernel.block]
+                after = kernel.expand(states, kernel.tally(), traced=True)
+                source, transition = kernel.source[: len(after)], kernel.transition[: len(after)]
+                if query["kernel"]["constrained"]:
+                    inside = kernel.judge(after)[:, 0] >> np.uint64(query["outside"]) & np.uint64(1) == 0
+                    after, source, transition = after[inside], source[inside], transition[inside]
+                before = projected(query, states)[source]
+                found = np.concatenate([before, projected(query, after), actions[transition, None]], axis=1)
+                found = np.unique(found, axis=0)
+                keys = [_bytes(found[:, :words]), _bytes(found[:, words:-1])]
+                numbers = pa.array(found[:, -1].astype(np.int32))
+                yield pa.RecordBatch.from_arrays([*keys, numbers], ["before", "key", "action"])
+
+    return run
+
+
+def _bytes(rows: Array) -> Any:
+    """A column with the bytes of each row."""
+    part = np.ascontiguousarray(rows)
+    kind = pa.binary(part.shape[1] * 8)
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(part), [None, pa.py_buffer(part)]).cast(pa.binary())
 
 
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:

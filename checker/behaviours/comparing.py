@@ -1,0 +1,142 @@
+"""Two models compared by what they can do: the shortest behaviour that only one of them has, both ways."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from isrcheck.checker.behaviours.endings import Endings, endings
+from isrcheck.checker.behaviours.graph import Graph, View
+from isrcheck.checker.behaviours.inclusion import Answer, Bounds, Inclusion, Stop
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.model.language import Model
+from isrcheck.model.language.system import shown
+from isrcheck.model.language.tracing import trace
+
+
+@dataclass(frozen=True)
+class Side:
+    """A model at its settings, what it is called beside the other one, and by what `load_model_class` finds it."""
+
+    name: str
+    loaded: LoadedModel
+    model: Model
+    spec: str = ""
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """Whether all histories of one side are histories of the other.
+
+    `depth` is up to how many states of a behaviour that is known; None where it holds of all of them. `pairs` and
+    `sets` say how much was looked at.
+    """
+
+    verdict: Literal["none", "found", "incomplete"]
+    depth: int | None
+    pairs: int
+    sets: int
+    stopped: Stop | None = None
+    endings: Endings | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        told = {} if self.endings is None else self.endings.to_json()
+        return {
+            "verdict": self.verdict,
+            "equal_depth": self.depth,
+            "pairs": self.pairs,
+            "sets": self.sets,
+            "stopped": self.stopped,
+            **told,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `b` has that `a` has not (`new`), and the other way round (`gone`)."""
+
+    a: Side
+    b: Side
+    visible: tuple[str, ...]
+    hidden: tuple[str, ...]
+    new: OneWay
+    gone: OneWay
+    seconds: float
+
+    @property
+    def exit_code(self) -> int:
+        """152 where a question is open, else 10 for a difference, else 0."""
+        verdicts = {self.new.verdict, self.gone.verdict}
+        codes = {"incomplete": Exit.LIMIT, "found": Exit.DIFFERENCE}
+        return next((code for verdict, code in codes.items() if verdict in verdicts), Exit.HOLDS)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "exit_code": self.exit_code,
+            "behaviours": {
+                "a": _side(self.a),
+                "b": _side(self.b),
+                "visible": list(self.visible),
+                "not_compared": list(self.hidden),
+                "new": self.new.to_json(),
+                "gone": self.gone.to_json(),
+            },
+        }
+
+
+def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Bounds()) -> Comparison:
+    """Looks both ways for the shortest behaviour whose history the other side does not have.
+
+    Visible are the variables, or parts of them (`replica.isr`), by these names; without names all that both have with
+    the same values. The bounds are for each way. Raises `UnknownName` for what is not in both, and `EvaluationError`
+    where a model means nothing in a state that is met.
+    """
+    began = time.monotonic()
+    sides = [replace(side, name=name) for side, name in zip((a, b), _told_apart(a, b), strict=True)]
+    with blaming(a.loaded.origin), blaming(b.loaded.origin):
+        systems = [trace(side.model, {}) for side in sides]
+        view = View(systems[0], systems[1], visible)
+        graphs = [
+            Graph(system, Interpreter(side.model, {}), view, i)
+            for i, (system, side) in enumerate(zip(systems, sides, strict=True))
+        ]
+        new = _one_way(graphs[1], graphs[0], bounds)
+        gone = _one_way(graphs[0], graphs[1], bounds)
+    return Comparison(sides[0], sides[1], view.names, view.hidden, new, gone, time.monotonic() - began)
+
+
+def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:
+    answer: Answer = Inclusion(left, right, bounds).search()
+    if answer.found is not None:
+        told = endings(left, right, answer.found)
+        return OneWay("found", answer.depth, answer.pairs, answer.sets, None, told)
+    if answer.stopped is not None:
+        return OneWay("incomplete", answer.depth, answer.pairs, answer.sets, answer.stopped)
+    return OneWay("none", None, answer.pairs, answer.sets)
+
+
+def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None]]:
+    """Settings that are not the same on both sides: name, value here, value there; None where a side has none."""
+    here, there = ({n: shown(x) for n, x in side.model.settings.items()} for side in (a, b))
+    names = dict.fromkeys([*here, *there])
+    return [(n, here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)]
+
+
+def _told_apart(a: Side, b: Side) -> tuple[str, str]:
+    """The names of two sides; where they are the same, with the settings that are not."""
+    if a.name != b.name:
+        return a.name, b.name
+    changed = [(n, x, y) for n, x, y in changed_settings(a, b) if x is not None and y is not None]
+    if not changed:
+        return f"{a.name} (first)", f"{b.name} (second)"
+    values = [", ".join(f"{n}={pair[i]}" for n, *pair in changed) for i in (0, 1)]
+    return f"{a.name} with {values[0]}", f"{b.name} with {values[1]}"
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"name": side.name, "model": side.loaded.name, "settings": dict(side.model.settings)}

@@ -1,0 +1,221 @@
+"""How a history that another model does not have is told: one story with two endings, both replayed.
+
+The one model goes on; the other, after the same history, is in some state nearest to the one's, and its step of that
+name (or of the name that is most like it) is refused there, leads elsewhere, or does not exist.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from isrcheck.checker.behaviours.graph import Graph
+from isrcheck.checker.behaviours.inclusion import Found
+from isrcheck.checker.results import Step, Trace, told_json
+from isrcheck.checker.told import Difference, Read, Story
+from isrcheck.checker.traces.fixes import alike, false_conjunct, texts
+from isrcheck.checker.traces.narration import story
+from isrcheck.checker.traces.refusals import unmet_requirement
+from isrcheck.checker.wording.conditions import Words
+from isrcheck.checker.wording.values import label_text, part_text
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+
+LIKE: Final = 0.5
+"""How alike the names of two actions are, from 0 to 1, to be taken for one that has another name now."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The nearest step that a model has instead: `refused`, going `elsewhere`, or there is none (`absent`).
+
+    Of a refused one `where` is `file:line`, `source` the requirement as it is written, `condition` what of it is false
+    and `reads` what that reads; `room` says that nothing but the room of the search refuses it, which is no difference
+    of the protocols. `differs` has the parts that one that leads elsewhere makes otherwise.
+    """
+
+    how: Literal["refused", "elsewhere", "absent"]
+    step: str | None = None
+    where: str | None = None
+    source: str | None = None
+    condition: str | None = None
+    reads: tuple[Read, ...] = ()
+    differs: tuple[Difference, ...] = ()
+    room: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Endings:
+    """A behaviour that one model has and the other has not, told, and one of the other with all but the last change.
+
+    `other` is None where already the first state is none of the other model.
+    """
+
+    trace: Trace
+    story: Story
+    other: Trace | None
+    other_story: Story | None
+    ending: Ending
+
+    @property
+    def same_steps(self) -> bool:
+        """Whether the other model comes to the parting by the same instances."""
+        mine = [step.label for step in self.trace.steps[:-1]]
+        return self.other is not None and mine == [step.label for step in self.other.steps]
+
+    def to_json(self) -> dict[str, Any]:
+        other = None if self.other is None else told_json(self.other, self.other_story)
+        return {
+            "length": self.trace.length,
+            "trace": told_json(self.trace, self.story),
+            "other": other,
+            "ending": self.ending.to_json(),
+        }
+
+
+def endings(left: Graph, right: Graph, found: Found) -> Endings:
+    """What was found, replayed by the reference semantics of both models."""
+    trace = replayed(left, found.states, found.transitions)
+    told = story(left.interpreter.model, trace)
+    if not found.right:
+        return Endings(trace, told, None, None, Ending("absent"))
+    history = _history(left, found.states[:-1])
+    states, transitions = _way(right, history, _nearest(left, right, found))
+    other = replayed(right, states, transitions)
+    return Endings(trace, told, other, story(right.interpreter.model, other), _ending(left, right, trace, other))
+
+
+def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
+    """A path of a graph as the reference semantics walks it; what it does not allow is a bug."""
+    it, system = graph.interpreter, graph.system
+    expected = [system.decode(leaves) for leaves in graph.leaves(states)]
+    steps = [Step(None, None, expected[0])]
+    if it.leaves(expected[0]) not in system.initial:
+        raise AssertionError("a behaviour begins in no initial state")
+    for transition, state in zip(transitions, expected[1:], strict=True):
+        label = system.transitions[transition].label
+        number = it.labels.index(label)
+        if it.step(steps[-1].state, number) != state:
+            raise AssertionError(f"the reference semantics does not allow {label}")
+        steps.append(Step(it.labels[number], it.actors[number], state))
+    return Trace(tuple(it.model.domains.items()), tuple(steps))
+
+
+# --- the way of the other model -------------------------------------------------------------------------------------
+
+
+def _history(graph: Graph, states: Iterable[int]) -> list[int]:
+    history: list[int] = []
+    for n in states:
+        if history[-1:] != [graph.visible[n]]:
+            history.append(graph.visible[n])
+    return history
+
+
+def _nearest(left: Graph, right: Graph, found: Found) -> int:
+    """Of the states that the right side may be in, the one that differs from the left one in the fewest scalars."""
+    (own,) = left.leaves(found.states[-2:-1])
+    here, there = _words(left), _words(right)
+    shared = _shared(here, there)
+    values = {i: here.value(i, own[i]) for i, _ in shared}
+    known: dict[tuple[int, int], str] = {}
+
+    def value(j: int, leaf: int) -> str:
+        if (j, leaf) not in known:
+            known[j, leaf] = there.value(j, leaf)
+        return known[j, leaf]
+
+    far = [sum(values[i] != value(j, leaves[j]) for i, j in shared) for leaves in right.leaves(found.right)]
+    return min(zip(far, found.right, strict=True))[1]
+
+
+def _way(graph: Graph, history: list[int], end: int) -> tuple[list[int], list[int]]:
+    """A shortest path of a graph with a history, to one of its states: states and transitions; there is one."""
+    starts = [(n, 0) for n in graph.initial if graph.visible[n] == history[0]]
+    came: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = dict.fromkeys(starts)
+    queue = deque(starts)
+    while queue and (end, len(history) - 1) not in came:
+        node = queue.popleft()
+        n, k = node
+        graph.expand([n])
+        for c, transition in graph.steps[n] or ():
+            same = graph.visible[c] == history[k]
+            if same or (k + 1 < len(history) and graph.visible[c] == history[k + 1]):
+                after = (c, k if same else k + 1)
+                if after not in came:
+                    came[after] = node, transition
+                    queue.append(after)
+    states, transitions, node = [end], list[int](), (end, len(history) - 1)
+    while (before := came[node]) is not None:
+        node, transition = before
+        states.append(node[0])
+        transitions.append(transition)
+    return states[::-1], transitions[::-1]
+
+
+# --- where they part ------------------------------------------------------------------------------------------------
+
+
+def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
+    last = trace.steps[-1]
+    assert last.label is not None
+    label = _counterpart(last.label, right.interpreter.labels)
+    if label is None:
+        return Ending("absent")
+    it, state = right.interpreter, other.steps[-1].state
+    try:
+        after = it.step(state, it.labels.index(label))
+    except EvaluationError as error:
+        return Ending("refused", label_text(label), error.where, error.what)
+    if after is None:
+        return _refused(right, other, label)
+    return Ending("elsewhere", label_text(label), differs=tuple(_differences(left, right, last.state, after)))
+
+
+def _counterpart(label: Label, labels: list[Label]) -> Label | None:
+    """The instance of the same name, or of the name that is most like it with the same parameters."""
+    same = next((other for other in labels if alike(other, label)), None)
+    if same is not None:
+        return same
+    fitting = [other for other in labels if texts(other) == texts(label)]
+    names = get_close_matches(label.action, sorted({other.action for other in fitting}), n=1, cutoff=LIKE)
+    return next((other for other in fitting if other.action in names), None)
+
+
+def _refused(right: Graph, other: Trace, label: Label) -> Ending:
+    it, state = right.interpreter, other.steps[-1].state
+    arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
+    unmet = unmet_requirement(it.model, state, it.model.actions()[label.action], arguments)
+    if unmet is None:
+        return Ending("absent", label_text(label))
+    condition, reads = false_conjunct(it.model, [it.leaves(step.state) for step in other.steps], label)
+    room = it.wanted(state, it.labels.index(label))
+    return Ending("refused", label_text(label), unmet.where, unmet.condition, condition, reads, room=room)
+
+
+def _differences(left: Graph, right: Graph, here: State, there: State) -> Iterable[Difference]:
+    """The parts that both models have, and that are not the same in two states."""
+    mine, theirs = _words(left), _words(right)
+    a, b = left.interpreter.leaves(here), right.interpreter.leaves(there)
+    shared = _shared(mine, theirs)
+    parts = dict.fromkeys(mine.part(i) for i, j in shared if mine.value(i, a[i]) != theirs.value(j, b[j]))
+    for part in parts:
+        yield Difference(part, part_text(mine.variables, here, part), part_text(theirs.variables, there, part))
+
+
+def _words(graph: Graph) -> Words:
+    return Words(tuple(graph.interpreter.model.domains.items()))
+
+
+def _shared(here: Words, there: Words) -> list[tuple[int, int]]:
+    """The scalars that both have, by their positions here and there."""
+    positions = {path: j for j, path in enumerate(there.paths)}
+    return [(i, positions[path]) for i, path in enumerate(here.paths) if path in positions]

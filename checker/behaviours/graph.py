@@ -1,0 +1,202 @@
+"""The states of a model with their steps, found as they are asked for, and what of a state is visible.
+
+States and visible parts are numbers. Those of visible parts mean the same in the two graphs that are compared. A step
+is *silent* where the visible part stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from isrcheck.checker.datasets.common import common
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.tally import FAILURES
+from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
+from isrcheck.model.language.concrete import holds
+from isrcheck.model.language.errors import UnknownName, nearest
+from isrcheck.model.language.system import TransitionSystem
+
+Flags = npt.NDArray[np.bool_]
+BLOCK: Final = 1 << 12
+"""States that are expanded at once."""
+MANY: Final = 1 << 15
+"""So many states are worth code that is compiled."""
+
+
+class View:
+    """What is visible of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
+
+    Raises `UnknownName` for what the two do not have in common; without names it is all that they have.
+    """
+
+    def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
+        shared = common(one, other)
+        self.names = tuple(dict.fromkeys(names)) or shared.variables
+        if not self.names:
+            raise UnknownName(f"{one.model} and {other.model} have no variable in common")
+        parts = [_without_indices(leaf.path) for leaf in shared.leaves]
+        for name in self.names:
+            if not any(_is_of(part, name) for part in parts):
+                raise UnknownName(_why_not(name, shared.apart, one, other) + f"; {nearest(name, shared.variables)}")
+        self.hidden = tuple(x for x in (*shared.variables, *shared.apart) if x not in self.names)
+        chosen = [i for i, part in enumerate(parts) if any(_is_of(part, name) for name in self.names)]
+        self._layout = Layout([shared.leaves[i] for i in chosen])
+        self._fill = np.array([shared.fill[i] for i in chosen], dtype=np.int64)
+        self._from = [np.array([numbers[i] for i in chosen], dtype=np.int64) for numbers in shared.numbers]
+        self._numbers: dict[bytes, int] = {}
+
+    def of(self, side: int, leaves: Integers) -> list[int]:
+        """The visible parts of some states of a side (0 or 1), given by their leaves: shape (states, leaves)."""
+        columns = self._from[side]
+        values = np.where(columns < 0, self._fill, leaves[:, columns])
+        numbers = self._numbers
+        return [numbers.setdefault(row, len(numbers)) for row in _rows(self._layout.pack(values))]
+
+
+def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: TransitionSystem) -> str:
+    """Why nothing of this name can be compared."""
+    variable = name.partition(".")[0]
+    both = [{v.name for v in system.variables} for system in (one, other)]
+    if variable in apart and all(variable in names for names in both):
+        return f"{variable} is not of the same kind in both models, and cannot be compared"
+    return f"nothing called {name!r} is in both models"
+
+
+def _without_indices(path: str) -> str:
+    """The path of a scalar without what it is of an index, or which message of a set of messages (`sent{...}`).
+
+    >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
+    ('replica.isr', 'sent')
+    """
+    return re.sub(r"\[[^\]]*\]", "", path).partition("{")[0]
+
+
+def _is_of(part: str, name: str) -> bool:
+    return part == name or part.startswith(f"{name}.")
+
+
+class Graph:
+    """The states of one side. `silent[n]` are those that a silent step leads to from state n, `changes[n]` the others,
+    each with its visible part; `steps[n]` are all, each with the first transition that leads there. They are there once
+    a state is expanded. States outside the constraints are left out.
+    """
+
+    def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:
+        self.system, self.interpreter, self.kernel = system, interpreter, Kernel(system)
+        self._view, self._side = view, side
+        self._numbers: dict[bytes, int] = {}
+        self.rows: list[bytes] = []
+        self.visible: list[int] = []
+        self.steps: list[tuple[tuple[int, int], ...] | None] = []
+        self.silent: list[tuple[int, ...]] = []
+        self.changes: list[tuple[tuple[int, int], ...]] = []
+        first = self.kernel.layout.pack(system.initial)
+        self.initial = tuple(self._numbered(first[self._inside(first)]))
+
+    @property
+    def known(self) -> int:
+        """How many states were met."""
+        return len(self.rows)
+
+    def leaves(self, states: Iterable[int]) -> list[tuple[int, ...]]:
+        """The leaves of each of some states."""
+        return [tuple(row) for row in self.kernel.layout.unpack(self._packed(states)).tolist()]
+
+    def expand(self, states: Iterable[int]) -> None:
+        """Finds the steps of those states that were not expanded yet; `EvaluationError` where one means nothing."""
+        missing = [n for n in dict.fromkeys(states) if self.steps[n] is None]
+        for start in range(0, len(missing), BLOCK):
+            self._expand(missing[start : start + BLOCK])
+
+    def expand_silently(self, states: Iterable[int]) -> None:
+        """Expands some states and all that silent steps lead to from them."""
+        frontier = list(dict.fromkeys(states))
+        seen = set(frontier)
+        while frontier:
+            self.expand(frontier)
+            frontier = [n for n in dict.fromkeys(c for f in frontier for c in self.silent[f]) if n not in seen]
+            seen.update(frontier)
+
+    def _expand(self, block: list[int]) -> None:
+        if self.known > MANY:
+            self.kernel.code  # noqa: B018 - from here on it runs compiled
+        packed = self._packed(block)
+        successors, source, transition, tally = self.kernel.expand(packed)
+        if tally[FAILURES]:
+            self._raise_for_instance(packed)
+        inside = self._inside(successors)
+        successors, source, transition = successors[inside], source[inside], transition[inside]
+        order = np.lexsort((transition, source))
+        found: list[dict[int, int]] = [{} for _ in block]
+        targets = self._numbered(np.ascontiguousarray(successors[order]))
+        for s, t, target in zip(source[order].tolist(), transition[order].tolist(), targets, strict=True):
+            found[s].setdefault(target, t)
+        visible = self.visible
+        for n, steps in zip(block, found, strict=True):
+            own = visible[n]
+            self.steps[n] = tuple(steps.items())
+            self.silent[n] = tuple(c for c in steps if visible[c] == own and c != n)
+            self.changes[n] = tuple((visible[c], c) for c in steps if visible[c] != own)
+
+    def _packed(self, states: Iterable[int]) -> Words:
+        rows = b"".join(self.rows[n] for n in states)
+        return np.frombuffer(rows, dtype=np.uint64).reshape(-1, self.kernel.words)
+
+    def _numbered(self, packed: Words) -> list[int]:
+        """The number of each of some states; new ones are told apart by what is visible of them."""
+        numbers, found, new = self._numbers, [], []
+        for i, row in enumerate(_rows(packed)):
+            number = numbers.get(row)
+            if number is None:
+                number = numbers[row] = len(self.rows)
+                self.rows.append(row)
+                new.append(i)
+            found.append(number)
+        self.visible += self._view.of(self._side, self.kernel.layout.unpack(packed[new]))
+        self.steps += [None] * len(new)
+        self.silent += [()] * len(new)
+        self.changes += [()] * len(new)
+        return found
+
+    def _inside(self, packed: Words) -> Flags:
+        """Of each of some states whether it is counted."""
+        if not self.system.constraints or not len(packed):
+            return np.ones(len(packed), dtype=np.bool_)
+        verdicts = self.kernel.judge(packed)[:, 0]
+        failing = verdicts >> np.uint64(FAILED) & np.uint64(1) == 1
+        if failing.any():
+            self._raise_for(packed[failing][:1], self._judge_constraints)
+        inside: Flags = verdicts >> np.uint64(OUTSIDE) & np.uint64(1) == 0
+        return inside
+
+    # --- what means nothing -------------------------------------------------------------------------------------------
+
+    def _raise_for_instance(self, packed: Words) -> None:
+        source, _ = self.kernel.failures(packed)
+        self._raise_for(packed[source.min() : source.min() + 1], self._take_steps)
+
+    def _raise_for(self, packed: Words, what: Callable[[tuple[object, ...]], None]) -> None:
+        """Has the reference semantics say what is wrong in a state."""
+        (leaves,) = self.kernel.layout.unpack(packed).tolist()
+        what(self.system.decode(leaves))
+        raise AssertionError("the reference semantics finds nothing wrong where the kernel does")
+
+    def _take_steps(self, state: tuple[object, ...]) -> None:
+        for number in range(len(self.interpreter.labels)):
+            self.interpreter.step(state, number)
+
+    def _judge_constraints(self, state: tuple[object, ...]) -> None:
+        for predicate in self.interpreter.constraints.values():
+            holds(self.interpreter.model, state, predicate)
+
+
+def _rows(packed: Words) -> list[bytes]:
+    data, width = np.ascontiguousarray(packed).tobytes(), packed.shape[1] * packed.itemsize
+    return [data[i : i + width] for i in range(0, len(data), width)]

@@ -1,0 +1,207 @@
+"""Whether one graph has a history that another has not: subset construction, as far as it is needed.
+
+A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* is a state of the left
+graph, reached by some behaviour, and the set of all states of the right one in which a behaviour with the same history
+may be. Where the set is empty, the right one has no such history. Pairs are met in the order of the length of the
+left behaviour, so the first one that is found is the shortest.
+
+Of two pairs with the same state and one set within the other, only the smaller set is kept: whatever it allows, the
+larger one allows, too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from isrcheck.checker.behaviours.graph import Graph
+from isrcheck.checker.memory import free_memory, peak_memory
+
+Stop = Literal["pairs", "time", "memory"]
+SHARE: Final = 0.9
+"""Of the memory that is free at the beginning; the rest is for the system."""
+PART: Final = 1 << 12
+"""So many sets are made between two looks at the clock and at the memory."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """When to give up: pairs met, seconds from now, bytes in use; None is no limit."""
+
+    pairs: int | None = None
+    seconds: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A behaviour of the left graph: states with the transitions between them; the right states before its last."""
+
+    states: tuple[int, ...]
+    transitions: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found. All left behaviours of up to `depth` states have a history of the right graph.
+
+    `stopped` says why the search ended before it was done; where it did not and nothing is found, all behaviours have.
+    """
+
+    found: Found | None
+    depth: int
+    pairs: int
+    sets: int
+    stopped: Stop | None
+
+
+class _Stopped(Exception):
+    def __init__(self, why: Stop) -> None:
+        self.why: Stop = why
+
+
+class Inclusion:
+    """Looks for the shortest behaviour of `left` with a history that `right` does not have."""
+
+    def __init__(self, left: Graph, right: Graph, bounds: Bounds) -> None:
+        self.left, self.right, self.bounds = left, right, bounds
+        self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
+        self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
+        # Sets by number; the moves of each by the visible part they lead to, and where they lead with what is silent.
+        self._sets: list[frozenset[int]] = []
+        self._numbers: dict[frozenset[int], int] = {}
+        self._closed: dict[frozenset[int], int] = {}
+        self._moves: dict[int, dict[int, frozenset[int]]] = {}
+        self._after: dict[tuple[int, int], int] = {}
+        # Pairs by number.
+        self._state: list[int] = []
+        self._set: list[int] = []
+        self._from: list[tuple[int, int]] = []
+        self._kept: dict[int, list[int]] = {}
+
+    def search(self) -> Answer:
+        """The first difference, or that there is none."""
+        depth, found, stopped = 0, None, None
+        try:
+            level = self._begin()
+            found = self._refused_at_once()
+            while level and found is None:
+                depth += 1
+                found, level = self._next(level)
+        except _Stopped as stop:
+            stopped = stop.why
+        depth = depth if found is None else len(found.states) - 1
+        return Answer(found, depth, len(self._state), len(self._sets), stopped)
+
+    # --- levels of pairs ----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> list[int]:
+        right = self.right
+        starts: dict[int, set[int]] = {}
+        for n in right.initial:
+            starts.setdefault(right.visible[n], set()).add(n)
+        right.expand_silently(right.initial)
+        level: list[int] = []
+        for b in self.left.initial:
+            targets = frozenset(starts.get(self.left.visible[b], ()))
+            self._add(level, b, self._closure(targets), (-1, -1))
+        return level
+
+    def _refused_at_once(self) -> Found | None:
+        pairs = zip(self._state, self._set, strict=True)
+        return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
+
+    def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
+        """The pairs after those of a level, or what the right side does not have."""
+        self._look()
+        left, visible = self.left, self.left.visible
+        left.expand(self._state[pair] for pair in level)
+        self._follow(level)
+        following: list[int] = []
+        for pair in level:
+            b, x = self._state[pair], self._set[pair]
+            own, after = visible[b], self._after
+            for c, transition in left.steps[b] or ():
+                y = x if visible[c] == own else after[x, visible[c]]
+                if not self._sets[y]:
+                    return self._found(pair, c, transition), []
+                self._add(following, c, y, (pair, transition))
+            if self.bounds.pairs is not None and len(self._state) > self.bounds.pairs:
+                raise _Stopped("pairs")
+        return None, following
+
+    def _add(self, level: list[int], state: int, number: int, way: tuple[int, int]) -> None:
+        """A pair, unless one that asks for more was met."""
+        kept, sets = self._kept.setdefault(state, []), self._sets
+        own = sets[number]
+        if any(other == number or sets[other] <= own for other in kept):
+            return
+        kept[:] = [other for other in kept if not own <= sets[other]]
+        kept.append(number)
+        level.append(len(self._state))
+        self._state.append(state)
+        self._set.append(number)
+        self._from.append(way)
+
+    def _found(self, pair: int, last: int, transition: int) -> Found:
+        right = tuple(sorted(self._sets[self._set[pair]]))
+        states, transitions = [last], [transition]
+        while True:
+            states.append(self._state[pair])
+            pair, taken = self._from[pair]
+            if pair < 0:
+                return Found(tuple(reversed(states)), tuple(reversed(transitions)), right)
+            transitions.append(taken)
+
+    # --- sets ---------------------------------------------------------------------------------------------------------
+
+    def _follow(self, level: Iterable[int]) -> None:
+        """Makes the sets that the visible steps from the pairs of a level lead to."""
+        left, after = self.left, self._after
+        wanted = dict.fromkeys(
+            (self._set[pair], v)
+            for pair in level
+            for v, _ in left.changes[self._state[pair]]
+            if (self._set[pair], v) not in after
+        )
+        targets = {key: self._moved(*key) for key in wanted}
+        self.right.expand_silently(n for moved in targets.values() for n in moved)
+        for i, (key, moved) in enumerate(targets.items()):
+            after[key] = self._closure(moved)
+            if i % PART == PART - 1:
+                self._look()
+
+    def _moved(self, number: int, visible: int) -> frozenset[int]:
+        """Where the steps from a set lead to that show a visible part."""
+        if number not in self._moves:
+            found: dict[int, set[int]] = {}
+            for n in self._sets[number]:
+                for v, c in self.right.changes[n]:
+                    found.setdefault(v, set()).add(c)
+            self._moves[number] = {v: frozenset(states) for v, states in found.items()}
+        return self._moves[number].get(visible, frozenset())
+
+    def _closure(self, states: frozenset[int]) -> int:
+        """The number of the set of some states and all that silent steps lead to; they are expanded."""
+        if states not in self._closed:
+            reached, stack = set(states), list(states)
+            while stack:
+                for n in self.right.silent[stack.pop()]:
+                    if n not in reached:
+                        reached.add(n)
+                        stack.append(n)
+            whole = frozenset(reached)
+            if whole not in self._numbers:
+                self._numbers[whole] = len(self._sets)
+                self._sets.append(whole)
+            self._closed[states] = self._numbers[whole]
+        return self._closed[states]
+
+    def _look(self) -> None:
+        if self._until is not None and time.monotonic() > self._until:
+            raise _Stopped("time")
+        if peak_memory() > self._most:
+            raise _Stopped("memory")

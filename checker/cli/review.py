@@ -1,0 +1,82 @@
+"""`isrcheck review`: what a change of a protocol changes, on one page."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from isrcheck.checker.cli import completing
+from isrcheck.checker.cli.behaviours import bounds_of, bounds_options
+from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.sides import Sides, side_options
+
+
+@click.command("review", short_help="Says what a change of a model changes, on one page.")
+@click.argument("old", metavar="OLD", required=False, shell_complete=completing.models)
+@click.argument("new", metavar="NEW", required=False, shell_complete=completing.models)
+@side_options
+@bounds_options
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Leave open what needs more states.")
+@click.option("--no-scenarios", is_flag=True, help="Ask no recorded scenarios.")
+@click.option("--mutate", is_flag=True, help="Say which lines of changed actions no invariant notices.")
+@click.option("--prove", is_flag=True, help="Say whether the proof of each version goes through.")
+@click.option("--markdown", metavar="FILE", help="Write it for a comment on a pull request; - is standard output.")
+@click.option("--html", metavar="FILE", help="Write it as a page.")
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
+@click.option("--quiet", is_flag=True, help="Print only the first three lines, and no progress.")
+def command(
+    old: str | None,
+    new: str | None,
+    max_states: int | None,
+    no_scenarios: bool,
+    mutate: bool,
+    prove: bool,
+    markdown: str | None,
+    html: str | None,
+    json_path: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Says what differs between two versions of a model, and what that changes.
+
+    OLD and NEW are models, or one whose settings (--b-setting) or revisions in git (--a-ref) differ. Both are checked
+    at the same settings; each limit is for each part.
+
+    Exit codes: 0 nothing that held is broken, 12 an invariant is, 13 a property is, 152 something is open, 75 a model
+    cannot be evaluated.
+    """
+    files = {"--markdown": markdown, "--html": html, "--json": json_path}
+    require_different(files)
+    for path in files.values():
+        require_writable(path)
+    sides = Sides.of(options)
+    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.review import rendering
+    from isrcheck.checker.review.essence import essence
+    from isrcheck.checker.review.reviewing import Wanted, review
+
+    visible, bounds = bounds_of(options)
+    limits = Limits(states=max_states, seconds=bounds.seconds, memory=bounds.memory)
+    wanted = Wanted(visible, bounds, limits, not no_scenarios, mutate, prove)
+    with ExitStack() as leaving:
+        found = review(*sides.resolved(old, new, leaving), wanted, lambda text: _tell(text, quiet))
+        lines = list(essence(found)) if quiet else rendering.text(found)
+        click.echo("\n".join(lines), err=STDOUT in files.values())
+        if markdown is not None:
+            write_text(markdown, rendering.markdown(found))
+        if html is not None:
+            from isrcheck.checker.pages.review import review_page
+            from isrcheck.checker.review.sections import sections
+
+            write_text(html, review_page(essence(found), sections(found), found.behaviours))
+        if json_path is not None:
+            write_json(json_path, found.to_json())
+    raise click.exceptions.Exit(found.exit_code)
+
+
+def _tell(text: str, quiet: bool) -> None:
+    if not quiet and sys.stderr.isatty():
+        click.echo(f"{text} ...", err=True)

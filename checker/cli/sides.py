@@ -1,0 +1,129 @@
+"""Two sides that are compared: models, settings of one model, a scenario and its control, or revisions of a file."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from isrcheck.checker.behaviours.comparing import Side
+from isrcheck.checker.cli import completing
+from isrcheck.checker.cli.options import Command, assignment, once, profile_option, settings_option
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.language.errors import UnknownName
+
+
+def side_options(command: Command) -> Command:
+    """The options that say what is compared."""
+    for option in reversed(_SIDES):
+        command = option(command)
+    return settings_option(profile_option(command))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What the options say of the two sides."""
+
+    settings: dict[str, str]
+    profile: str | None
+    own_settings: tuple[dict[str, str], dict[str, str]]
+    refs: tuple[str | None, str | None]
+    scenario: str | None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Sides:
+        """Takes them out of the options of a command."""
+        own = options.pop("a_settings"), options.pop("b_settings")
+        refs = options.pop("a_ref"), options.pop("b_ref")
+        return cls(options.pop("settings"), options.pop("profile"), own, refs, options.pop("scenario"))
+
+    @property
+    def given(self) -> str | None:
+        """The first of these options that was given."""
+        names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
+        values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
+        return next((name for name, value in zip(names, values, strict=True) if value), None)
+
+    def resolved(self, one: str | None, other: str | None, leaving: ExitStack) -> tuple[Side, Side]:
+        """The two sides; files of git are there until `leaving` ends.
+
+        Raises a usage error for what does not go together, `UnknownName` for names and values that there are not.
+        """
+        if self.scenario is not None:
+            return self._of_scenario(one, other)
+        if one is None:
+            raise click.UsageError("Missing argument 'A': a model, or --scenario.")
+        if other is None and not any((*self.own_settings, *self.refs)):
+            raise click.UsageError("Missing argument 'B', or what else is different: --b-setting, --a-ref.")
+        return self._side(0, one, leaving), self._side(1, other or one, leaving)
+
+    def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
+        from isrcheck.checker.cli.options import model_at
+        from isrcheck.checker.library import blaming
+
+        loaded, name, found = self._loaded(i, spec, leaving)
+        with blaming(loaded.origin):
+            return Side(name, loaded, model_at(loaded, self.settings | self.own_settings[i], self.profile), found)
+
+    def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str, str]:
+        """A side's model, its name, and where it is now."""
+        from isrcheck.checker.library import load_model_class
+        from isrcheck.checker.revisions import load_at
+
+        revision = self.refs[i]
+        if revision is None:
+            loaded = load_model_class(spec)
+            return loaded, loaded.name + (" now" if self.refs[1 - i] is not None else ""), spec
+        folder = leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-"))
+        loaded = load_at(spec, revision, Path(folder))
+        wanted = spec.partition(":")[2]
+        return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
+
+    def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
+        """A scenario that is violated and the one that holds, in this order where they are such a pair."""
+        if one is not None or other is not None or self.profile or any(self.refs):
+            raise click.UsageError("--scenario says itself what is compared: it and its control; take the rest away")
+        from isrcheck.checker.scenarios.collection import one as scenario_named
+        from isrcheck.checker.scenarios.expectation import beside
+        from isrcheck.checker.scenarios.scenario import read
+
+        assert self.scenario is not None
+        scenario = scenario_named(self.scenario)
+        if not scenario.controls:
+            raise UnknownName(f"scenario {scenario.name} has no control; name two models, or settings of one")
+        pair = [scenario, read(beside(scenario, scenario.controls[0]), scenario.root)]
+        pair.sort(key=lambda each: each.expect == "holds")
+        return self._told(0, pair[0]), self._told(1, pair[1])
+
+    def _told(self, i: int, scenario: Any) -> Side:
+        from isrcheck.checker.library import blaming, load_model_class
+        from isrcheck.checker.profiles import settings_of
+
+        loaded = load_model_class(scenario.specification())
+        changed = settings_of(loaded.cls, loaded.name, self.settings | self.own_settings[i])
+        with blaming(loaded.origin):
+            return Side(scenario.name, loaded, loaded.cls(**scenario.settings | changed), scenario.specification())
+
+
+_SIDES: Final = (
+    click.option(
+        "--scenario",
+        metavar="NAME",
+        shell_complete=completing.scenarios,
+        help="In place of A and B: a scenario and its control.",
+    ),
+    click.option(
+        "--a-setting", "a_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
+        help="A setting of A alone.",
+    ),
+    click.option(
+        "--b-setting", "b_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
+        help="A setting of B alone.",
+    ),
+    click.option("--a-ref", metavar="REVISION", help="Take the file of A as it is at a revision in git, and run it."),
+    click.option("--b-ref", metavar="REVISION", help="The same of B."),
+)  # fmt: skip

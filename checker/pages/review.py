@@ -1,0 +1,28 @@
+"""A review of a change as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isrcheck.checker.behaviours.comparing import Comparison
+from isrcheck.checker.pages.findings import told_trace
+from isrcheck.checker.pages.page import page
+
+
+def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
+    """The page: what is said first, sections (title, head, rows, lines, blocks), and behaviours to step through."""
+    stories = _stories(behaviours)
+    title = f"{behaviours.a.name} -> {behaviours.b.name}"
+    return page("review.html", stories, title=title, essence=essence, sections=sections, stories=stories)
+
+
+def _stories(found: Comparison) -> dict[str, Any]:
+    """The behaviours that only one side has, as the script of a page reads traces."""
+    sides = (("new", found.new, found.b, found.a), ("gone", found.gone, found.a, found.b))
+    return {
+        word: told_trace(mine.model, way.endings.trace)
+        | {"title": f"{word.capitalize()}: {mine.name} does this, {other.name} never does"}
+        for word, way, mine, other in sides
+        if way.endings is not None
+    }

@@ -1,0 +1,119 @@
+"""A comparison of behaviours in lines: what is new, what is gone, and for each one story with two endings."""
+
+from __future__ import annotations
+
+from isrcheck.checker.behaviours.comparing import Comparison, OneWay, changed_settings
+from isrcheck.checker.behaviours.endings import Ending, Endings
+from isrcheck.checker.reports.counterexample import trace_text
+from isrcheck.checker.reports.reasons import MOST
+from isrcheck.checker.reports.story import WIDTH, story_text, wrapped
+from isrcheck.checker.told import Read
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, plural
+from isrcheck.checker.wording.values import label_text
+
+INNER = "     "
+
+
+def headline(found: Comparison, ink: Ink = PLAIN) -> str:
+    """The verdict in a line."""
+    word, style = {0: ("SAME", "good"), 10: ("DIFFERENT", "bad")}.get(found.exit_code, ("INCOMPLETE", "open"))
+    return f"{ink(style, word)}  {found.a.name} -> {found.b.name}: {essence(found)}"
+
+
+def essence(found: Comparison) -> str:
+    """What is new and what is gone, in a few words."""
+    if found.new.verdict == found.gone.verdict == "none":
+        return "nothing is new, nothing is gone"
+    return f"{_essence(found.new, 'new')}; {_essence(found.gone, 'gone')}"
+
+
+def _essence(way: OneWay, word: str) -> str:
+    if way.verdict == "none":
+        return f"nothing is {word}"
+    if way.endings is None:
+        return f"nothing is {word} up to {plural(way.depth or 0, 'state')}"
+    return f"a behaviour of {plural(way.endings.trace.length, 'state')} is {word}: {_last(way.endings)}"
+
+
+def _last(told: Endings) -> str:
+    label = told.trace.steps[-1].label
+    return "its first state" if label is None else label_text(label)
+
+
+def behaviours_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+    """The whole report."""
+    lines = [headline(found, ink)]
+    changed = [
+        f"{name} {one or 'none'} -> {other or 'none'}" for name, one, other in changed_settings(found.a, found.b)
+    ]
+    lines += _list("settings that differ", tuple(changed)) + _list("visible", found.visible)
+    lines += _list("not compared", found.hidden)
+    looked = [f"{plural(way.pairs, 'pair')} for what is {word}" for way, word in _ways(found)]
+    lines += [f"looked at: {', '.join(looked)}"]
+    for way, word in _ways(found):
+        mine, other = (found.b.name, found.a.name) if word == "new" else (found.a.name, found.b.name)
+        if way.endings is not None:
+            lines += ["", ink("head", f"{word.capitalize()}: {mine} does this, {other} never does")]
+            lines += endings_text(way.endings, mine, other, ink, plain)
+        elif way.verdict == "incomplete":
+            lines += ["", _open(way, word)]
+    return lines
+
+
+def _ways(found: Comparison) -> tuple[tuple[OneWay, str], tuple[OneWay, str]]:
+    return (found.new, "new"), (found.gone, "gone")
+
+
+def _list(head: str, names: tuple[str, ...]) -> list[str]:
+    lines = wrapped(", ".join(names), WIDTH - len(head) - 2) if names else []
+    return [(f"{head}: " if i == 0 else " " * (len(head) + 2)) + line for i, line in enumerate(lines)]
+
+
+def _open(way: OneWay, word: str) -> str:
+    why = {"pairs": "--max-pairs is reached", "time": "--max-seconds is reached", "memory": "memory is short"}
+    known = f"no behaviour of up to {plural(way.depth or 0, 'state')} is {word}"
+    return f"Open: {known}; of longer ones nothing is known: {why[way.stopped or 'pairs']}"
+
+
+def endings_text(told: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+    """The story of the one, and how the other one's ends."""
+    lines = trace_text(told.trace, ink) if plain else story_text(told.story, told.trace, ink)
+    if told.other is None:
+        return [*lines, "", f"{other} has no such initial state"]
+    lines += ["", f"{ink('head', other)} {_same_so_far(told)}"]
+    if not told.same_steps:
+        labels = (step.label for step in told.other.steps)
+        texts = ", ".join(label_text(label) for label in labels if label is not None)
+        lines += [INNER + line for line in wrapped(texts or "from its initial state", WIDTH - len(INNER))]
+    return lines + [INNER + line for line in ending_text(told.ending, mine, other)]
+
+
+def _same_so_far(told: Endings) -> str:
+    assert told.other is not None
+    steps = "by the same steps" if told.same_steps else "by steps of its own"
+    return f"shows the same up to there in {plural(told.other.length, 'state')}, {steps}; then it cannot go on so:"
+
+
+def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
+    """The nearest step that the other model has."""
+    if ending.how == "absent":
+        return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
+    if ending.how == "elsewhere":
+        rows = [(d.path, f"{d.here} in {mine}, {d.fixed} in {other}") for d in ending.differs[:MOST]]
+        return [f"{ending.step} does otherwise", *columns(rows), *_more(len(ending.differs))]
+    source = " ".join(wrapped(ending.source or "", WIDTH))
+    said = "" if not ending.condition or len(ending.condition) > WIDTH else f": {ending.condition}"
+    why = ", for want of room alone: raise the bounds" if ending.room else ""
+    lines = [
+        f"{ending.step} is refused{why}",
+        *(f"  {x}" for x in wrapped(f"{ending.where}  {source} is false{said}", 100)),
+    ]
+    return [*lines, *columns(map(_read, ending.reads[:MOST]), "    "), *_more(len(ending.reads))]
+
+
+def _read(read: Read) -> tuple[str, str, str]:
+    return read.path, read.value, "from the start" if read.since == 1 else f"since {read.since}"
+
+
+def _more(count: int) -> list[str]:
+    return [f"    and {count - MOST} more"] if count > MOST else []

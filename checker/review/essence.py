@@ -1,0 +1,158 @@
+"""A review in three lines: which verdicts turn, what was changed for that, what can happen now and what no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import FunctionType
+from typing import Final
+
+from isrcheck.checker.behaviours.comparing import OneWay
+from isrcheck.checker.behaviours.endings import Ending
+from isrcheck.checker.mutation.table import WIDEST
+from isrcheck.checker.review.differences import ChangedFunction
+from isrcheck.checker.review.reviewing import Review
+from isrcheck.checker.review.verdicts import Row, Turned
+from isrcheck.checker.wording.layout import plural
+from isrcheck.model.language import Model
+
+MOST: Final = 3
+"""So many of several things are named."""
+NAMED: Final = 5
+"""So many invariants and properties are."""
+
+
+def essence(found: Review) -> tuple[str, str, str]:
+    """The three lines."""
+    verdict = f"{found.old.name} -> {found.new.name} {_verdicts(found)}."
+    return verdict, f"What changes: {_cause(found)}", f"Behaviour: {_behaviour(found)}"
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------------
+
+
+def _verdicts(found: Review) -> str:
+    turned = () if found.scenarios is None else found.scenarios.turned
+    parts = [
+        _part("breaks", _named(found.turned("broken"), after=True)),
+        _part("mends", _named(found.turned("mended"), after=False)),
+        _part("breaks scenario", _titles([x for x in turned if x.before == "holds"])),
+        _part("mends scenario", _titles([x for x in turned if x.after == "holds"])),
+        _open(found),
+    ]
+    said = [part for part in parts if part]
+    return "; ".join(said) if said else f"turns no verdict: {_unturned(found.rows)}"
+
+
+def _part(what: str, names: list[str]) -> str:
+    return f"{what} {', '.join(names)}" if names else ""
+
+
+def _open(found: Review) -> str:
+    count = len(found.turned("open"))
+    return f"leaves open {count} of {plural(len(found.rows), 'question')}" if count else ""
+
+
+def _named(rows: list[Row], after: bool) -> list[str]:
+    """Names with what was or is wrong, those together of which the same is said; of many, those that stand first."""
+    groups: dict[str, list[str]] = {}
+    for row in rows[:NAMED]:
+        answer = row.after if after else row.before
+        assert answer is not None
+        groups.setdefault(answer.text + ("" if after else " before"), []).append(row.name)
+    more = [f"{len(rows) - NAMED} more"] if len(rows) > NAMED else []
+    return [*(f"{', '.join(names)} ({text})" for text, names in groups.items()), *more]
+
+
+def _titles(turned: list[Turned]) -> list[str]:
+    """Scenarios with their titles; of many the names alone."""
+    if len(turned) > MOST:
+        return [_some([each.name for each in turned])]
+    return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
+
+
+def _unturned(rows: Iterable[Row]) -> str:
+    asked = [row.after.verdict for row in rows if row.before is not None and row.after is not None]
+    hold, violated = asked.count("holds"), asked.count("violated")
+    return f"{hold} hold" + (f" and {violated} are violated" if violated else "") + ", before and after"
+
+
+# --- what was changed for that ----------------------------------------------------------------------------------------
+
+
+def _cause(found: Review) -> str:
+    guards = [] if _is_another(found) else _guards(found.text.changed)
+    parts = [*_purpose(found), *_settings(found), *guards]
+    if not parts and found.text.actions:
+        parts = [f"{plural(len(found.text.actions), 'action')}: {_some([name for name, _ in found.text.actions])}"]
+    return "; ".join(parts) + "." if parts else "nothing that counts is written otherwise."
+
+
+def _purpose(found: Review) -> list[str]:
+    """The first sentence of the new model's file, where it is another model."""
+    return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
+
+
+def _is_another(found: Review) -> bool:
+    return type(found.old.model).__name__ != type(found.new.model).__name__
+
+
+def _said(cls: type[Model]) -> str:
+    """The first sentence of the file that a model is written in, or of the model where it is inherited whole."""
+    own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
+    text = next(own, None) or cls.__doc__ or ""
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+
+
+def _settings(found: Review) -> Iterator[str]:
+    """Settings that differ, with what they mean; where the models differ they say no more than these."""
+    declared = type(found.new.model).declared_settings()
+    for name, before, after in found.settings:
+        if before is not None and after is not None:
+            yield f"{name} {before} -> {after} ({declared[name].meaning})"
+
+
+def _guards(changed: Iterable[ChangedFunction]) -> list[str]:
+    """The guards of functions that kept their names: those are what a change of a line changes."""
+    same = [f for f in changed if f.name == f.before]
+    lost = [f"{f.name} requires {g.text} no more ({g.where})" for f in same for g in f.lost]
+    added = [f"{f.name} requires {g.text} ({g.where})" for f in same for g in f.added]
+    return [_some(lost + added)] if lost or added else []
+
+
+# --- what can happen --------------------------------------------------------------------------------------------------
+
+
+def _behaviour(found: Review) -> str:
+    new, gone = found.behaviours.new, found.behaviours.gone
+    if new.verdict == gone.verdict == "none":
+        ends = [row.name for turn in ("broken", "mended") for row in found.turned(turn) if row.kind == "property"]
+        only = f"; what changes is what must happen in the end: {_some(ends)}" if ends else ""
+        return f"no history of {_some(list(found.behaviours.visible))} is new, and none is gone{only}."
+    return f"{_way(new, 'new')} {_way(gone, 'gone')}"
+
+
+def _way(way: OneWay, word: str) -> str:
+    if way.verdict == "none":
+        return f"Nothing is {word}."
+    if way.endings is None:
+        return f"Nothing is {word} up to {plural(way.depth or 0, 'state')}; the rest is open."
+    told, ending = way.endings.story.sentences, way.endings.ending
+    last = told[-1].sentence if told else "Another initial state."
+    refused = f" {_refused(ending)}" if ending.how == "refused" and word == "gone" else ""
+    return f"{word.capitalize()}, in {plural(way.endings.trace.length, 'state')}: {last}{refused}"
+
+
+def _refused(ending: Ending) -> str:
+    why = ending.condition if ending.condition and len(ending.condition) <= WIDEST else ending.source
+    room = ", for want of room alone" if ending.room else ""
+    return f"Refused, for {why} ({ending.where}){room}."
+
+
+def _some(texts: list[str]) -> str:
+    more = len(texts) - MOST
+    return ", ".join(texts[:MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def turned_words(turned: Turned) -> str:
+    """Which way a scenario turns."""
+    return "mended" if turned.after == "holds" else "broken" if turned.before == "holds" else "other"

@@ -1,0 +1,145 @@
+"""A change reviewed: everything that is asked of the two versions, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from isrcheck.checker.behaviours.comparing import Comparison, Side, changed_settings, compare
+from isrcheck.checker.behaviours.inclusion import Bounds
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.library import blaming
+from isrcheck.checker.mutation.running import Mutation, mutation
+from isrcheck.checker.mutation.verdicts import Question
+from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.proving import prove
+from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.review.differences import Differences, differences
+from isrcheck.checker.review.verdicts import Row, Scenarios, scenarios, verdicts
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What else a review has than text, verdicts and behaviours, and the limits of each part."""
+
+    visible: tuple[str, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
+    limits: Limits = field(default_factory=Limits)
+    scenarios: bool = True
+    mutate: bool = False
+    prove: bool = False
+
+
+@dataclass(frozen=True)
+class Review:
+    """What changes from `old` to `new`, at the settings of each.
+
+    `states` are those of each side, and whether they are all. `guards` is the mutation of the actions that mean
+    something else in the new version, `proofs` an attempt at each side; None where they were not asked for.
+    """
+
+    old: Side
+    new: Side
+    settings: tuple[tuple[str, str | None, str | None], ...]
+    text: Differences
+    rows: tuple[Row, ...]
+    states: tuple[tuple[int, bool], tuple[int, bool]]
+    scenarios: Scenarios | None
+    behaviours: Comparison
+    guards: Mutation | None
+    proofs: tuple[ProofResult, ProofResult] | None
+
+    def turned(self, turn: str) -> list[Row]:
+        """The rows that turn in a way."""
+        return [row for row in self.rows if row.turn == turn]
+
+    @property
+    def exit_code(self) -> int:
+        """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0."""
+        broken = {row.kind for row in self.turned("broken")}
+        unknown = bool(self.turned("open")) or self.behaviours.exit_code == Exit.LIMIT
+        codes = {Exit.VIOLATED: "invariant" in broken, Exit.NOT_LIVE: "property" in broken, Exit.LIMIT: unknown}
+        return next((code for code, there in codes.items() if there), Exit.HOLDS)
+
+    def to_json(self) -> dict[str, Any]:
+        compared = self.behaviours.to_json()["behaviours"]
+        return {
+            "format": FORMAT,
+            "exit_code": self.exit_code,
+            "review": {
+                "old": compared.pop("a"),
+                "new": compared.pop("b"),
+                "settings": [list(row) for row in self.settings],
+                "functions": {
+                    "changed": [
+                        {
+                            "name": f.name,
+                            "before": f.before,
+                            "where": f.where,
+                            "guards_lost": [vars(g) for g in f.lost],
+                            "guards_added": [vars(g) for g in f.added],
+                        }
+                        for f in self.text.changed
+                    ],
+                    "new": list(self.text.new),
+                    "gone": list(self.text.gone),
+                },
+                "actions": dict(self.text.actions),
+                "verdicts": [row.to_json() for row in self.rows],
+                "scenarios": None if self.scenarios is None else self.scenarios.to_json(),
+                "behaviours": compared,
+                "guards": None if self.guards is None else self.guards.to_json(),
+                "proofs": None if self.proofs is None else [proof.to_json() for proof in self.proofs],
+            },
+        }
+
+
+def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
+    """Asks everything of both versions; `tell` is told what is being done."""
+    tell("what is written")
+    with blaming(old.loaded.origin), blaming(new.loaded.origin):
+        text = differences(old.model, new.model)
+    tell("invariants and properties")
+    rows, results = verdicts(old, new, wanted.limits)
+    tell("behaviours")
+    compared = compare(old, new, wanted.visible, wanted.bounds)
+    recorded = None
+    if wanted.scenarios:
+        tell("scenarios")
+        recorded = scenarios(old, new, wanted.limits)
+    guards = None
+    if wanted.mutate:
+        tell("guards")
+        held = [row.name for row in rows if row.kind == "invariant" and row.after and row.after.verdict == "holds"]
+        guards = _guards(new, text, tuple(held), wanted.limits)
+    proofs = None
+    if wanted.prove:
+        tell("proofs")
+        proofs = _proof(old, wanted.limits), _proof(new, wanted.limits)
+    counts = [(result.distinct, result.reason is None) for result in results]
+    return Review(
+        compared.a,
+        compared.b,
+        tuple(changed_settings(old, new)),
+        text,
+        tuple(rows),
+        (counts[0], counts[1]),
+        recorded,
+        compared,
+        guards,
+        proofs,
+    )
+
+
+def _guards(new: Side, text: Differences, held: tuple[str, ...], limits: Limits) -> Mutation | None:
+    """The mutants of the actions that mean something else, asked of all that holds; None where there is none."""
+    there = set(new.model.actions())
+    actions = tuple(name for name, _ in text.actions if name in there)
+    if not actions or not held:
+        return None
+    return mutation(Question(new.spec, dict(new.model.settings), held, actions, limits=limits))
+
+
+def _proof(side: Side, limits: Limits) -> ProofResult:
+    return prove(side.loaded, dict(side.model.settings), limits=limits)

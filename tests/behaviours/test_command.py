@@ -1,0 +1,172 @@
+"""`isrcheck diff --behaviours`: what it says, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import isrcheck.checker
+from tests.cli.running import COUNTER, counter, run
+
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
+TINY = ("-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1", "-s", "max_leader_epoch=1")
+
+
+def test_one_story_with_two_endings(tmp_path: Path) -> None:
+    said = run(
+        "diff", "--behaviours", "kip-279", "kip-320", *TINY, "--visible", "log,quorum", "--json", tmp_path / "d.json"
+    )
+    assert said.code == 10
+    lines = said.out.splitlines()
+    assert lines[0] == (
+        "DIFFERENT  kip-279 -> kip-320: nothing is new; "
+        "a behaviour of 8 states is gone: leader-expand-isr(leader=0, follower=1)"
+    )
+    assert "Gone: kip-279 does this, kip-320 never does" in lines
+    assert "kip-320 shows the same up to there in 7 states, by steps of its own; then it cannot go on so:" in lines
+    assert "     fenced-leader-expand-isr(leader=0, follower=1) is refused" in lines
+    data = json.loads((tmp_path / "d.json").read_text())
+    jsonschema.validate(data, SCHEMA)
+    told = data["behaviours"]
+    assert (data["exit_code"], told["new"]["verdict"], told["gone"]["length"]) == (10, "none", 8)
+    assert [step.get("action") for step in told["gone"]["other"]][-1] == "become-leader"
+
+
+def test_settings_of_one_model(tmp_path: Path) -> None:
+    file = counter(tmp_path)
+    said = run("diff", "--behaviours", file, "--b-setting", "top=2", "--visible", "value")
+    assert said.code == 10
+    assert said.out.splitlines()[:2] == [
+        "DIFFERENT  counter with top=3 -> counter with top=2: a behaviour of 4 states is new: start-again(); "
+        "a behaviour of 4 states is gone: count()",
+        "settings that differ: top 3 -> 2",
+    ]
+    assert run("diff", "--behaviours", file, "-s", "top=2", "--b-setting", "top=3", "--a-setting", "top=3").code == 0
+    # That it counts again after its top is a behaviour that is new, and nothing is gone.
+    said = run("diff", "--behaviours", file, "--a-setting", "wraps=false", "--b-setting", "wraps=true", "--quiet")
+    assert said.out == (
+        "DIFFERENT  counter with wraps=false -> counter with wraps=true: a behaviour of 5 states is new: "
+        "start-again(); nothing is gone\n"
+    )
+
+
+def test_a_step_for_which_there_is_no_room_is_said_to_be_one(tmp_path: Path) -> None:
+    """A larger bound brings behaviours that are new to the search and not to the protocol."""
+    file = tmp_path / "roomy.py"
+    file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.room(s.value < self.top))"))
+    said = run("diff", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
+    assert said.out.startswith(
+        "DIFFERENT  roomy with top=3 -> roomy with top=4: a behaviour of 5 states is new: count(); nothing is gone\n"
+    )
+    assert "     count() is refused, for want of room alone: raise the bounds" in said.out.splitlines()
+    plain = run("diff", "--behaviours", counter(tmp_path), "--b-setting", "top=4", "-s", "wraps=false")
+    assert "     count() is refused" in plain.out.splitlines()
+
+
+def test_a_scenario_and_its_control() -> None:
+    for name in ("v3-lost-zookeeper-reply", "v3-lost-zookeeper-reply-fixed-by-kafka-1382"):
+        said = run("diff", "--behaviours", "--scenario", name, "--visible", "log, state", "--visible", "committed")
+        assert said.code == 10
+        assert said.out.startswith(
+            "DIFFERENT  v3-lost-zookeeper-reply -> v3-lost-zookeeper-reply-fixed-by-kafka-1382: nothing is new; "
+            "a behaviour of 5 states is gone: commit(p=0, b=0)\nsettings that differ: read_back false -> true\n"
+        )
+
+
+def test_a_limit_leaves_open_what_is_not_known(tmp_path: Path) -> None:
+    same = "diff", "--behaviours", "kip-320", "kip-320", *TINY, "--visible", "log"
+    said = run(*same, "--max-pairs", "50", "--json", tmp_path / "d.json")
+    assert said.code == 152
+    assert said.out.startswith("INCOMPLETE  kip-320 (first) -> kip-320 (second): nothing is new up to ")
+    assert "of longer ones nothing is known: --max-pairs is reached" in said.out
+    data = json.loads((tmp_path / "d.json").read_text())
+    jsonschema.validate(data, SCHEMA)
+    assert data["behaviours"]["new"]["stopped"] == "pairs"
+    assert 1 <= data["behaviours"]["new"]["equal_depth"] < 13
+    assert run(*same, "--max-memory", "1MB", "--quiet").code == 152
+    assert run(*same, "--max-seconds", "0.000001", "--quiet").code == 152
+    assert run(*same, "--quiet").out == "SAME  kip-320 (first) -> kip-320 (second): nothing is new, nothing is gone\n"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two versions of a counter, whose limit is in a file beside it."""
+    file = tmp_path / "my_counter.py"
+    file.write_text("from limit_of_it import TOP\n" + COUNTER.replace("s.value < self.top", "s.value < TOP"))
+    (tmp_path / "limit_of_it.py").write_text("TOP = 2\n")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "two")
+    (tmp_path / "limit_of_it.py").write_text("TOP = 3\n")
+    return file
+
+
+def test_two_versions_of_a_file_each_with_the_files_beside_it(repository: Path) -> None:
+    said = run("diff", "--behaviours", "--a-ref", "main", "--visible", "value", "--quiet", "--", repository)
+    assert (said.code, said.err) == (10, "")
+    assert said.out == (
+        "DIFFERENT  my-counter at main -> my-counter now: a behaviour of 4 states is new: count(); nothing is gone\n"
+    )
+    git(repository.parent, "commit", "-q", "-a", "-m", "three")
+    both = run(
+        "diff", "--behaviours", repository, "--a-ref", "HEAD", "--b-ref", "HEAD~1", "--visible", "value", "--quiet"
+    )
+    assert "nothing is new; a behaviour of 4 states is gone: count()" in both.out
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--a-ref", "nosuch"), "git has no revision 'nosuch' of the folder of {file}; git log lists what there is"),
+        (("--a-ref=-x",), "git has no revision '-x' of the folder of {file}; git log lists what there is"),
+        (("--a-ref", "main", "--visible", "valu"), "nothing called 'valu' is in both models; did you mean value?"),
+    ],
+)
+def test_what_git_or_the_models_do_not_have(repository: Path, given: tuple[str, ...], message: str) -> None:
+    said = run("diff", "--behaviours", *given, repository)
+    assert said.code == 150
+    assert message.format(file=repository) in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_file_that_a_revision_does_not_have(repository: Path) -> None:
+    new = repository.with_name("new.py")
+    new.write_text(COUNTER)
+    said = run("diff", "--behaviours", "--a-ref", "main", new)
+    assert (said.code, said.err) == (150, f"isrcheck: {new} is not in revision main; name a file that it has\n")
+    assert run("diff", "--behaviours", "--a-ref", "main", "kip-320").code == 150
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("kip-320",), "Missing argument 'A' or 'B'"),
+        (("kip-320", "kip-279", "--visible", "log"), "--visible goes with --behaviours"),
+        (("kip-320", "kip-279", "--a-setting", "replicas=2"), "--a-setting goes with --behaviours"),
+        (("--behaviours",), "Missing argument 'A': a model, or --scenario."),
+        (("--behaviours", "kip-320"), "Missing argument 'B', or what else is different"),
+        (("--behaviours", "kip-320", "kip-279", "--model-a", "x.py"), "--model-a is for datasets"),
+        (("--behaviours", "kip-320", "--scenario", "kip-101"), "--scenario says itself what is compared"),
+    ],
+)
+def test_what_does_not_go_together(given: tuple[str, ...], message: str) -> None:
+    said = run("diff", *given)
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_a_model_that_means_nothing_in_a_state(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.value < 10)"))
+    said = run("diff", "--behaviours", "-s", "top=9", counter(tmp_path), file)
+    assert said.code == 75
+    assert len(said.err.splitlines()) == 1

@@ -1,0 +1,107 @@
+"""Random models in all of the language, each beside itself without one of its actions, by the methods themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isrcheck.checker.behaviours.comparing import Side, compare
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel
+from isrcheck.model.language import EvaluationError, Model, ModelError, UnknownName
+from isrcheck.model.language.concrete import initial_states
+from tests.agreement.profiles import examples
+from tests.agreement.random_models import load, models
+
+LONGEST = 4
+"""States of a path, and visible parts of a word."""
+MANY = 300
+Word = tuple[Any, ...]
+SEEN: Counter[str] = Counter()
+
+
+class TooMany(Exception):
+    """There is more to look at than a test has time for."""
+
+
+def words(it: Interpreter, places: list[int], without: str | None, whole: bool) -> dict[Word, int]:
+    """Each history with the fewest states of a path that has it: of all paths, or of those of `LONGEST` states."""
+
+    def seen(state: Any) -> Any:
+        return tuple(state[i] for i in places)
+
+    level = {(s, (seen(s),)) for s in initial_states(it.model) if it.counted(s)}
+    met, found, length = set(level), dict[Word, int](), 1
+    while level and (whole or length <= LONGEST):
+        for _, word in level:
+            found.setdefault(word, length)
+        reached = set()
+        for state, word in level:
+            for number, after in it.steps(state):
+                if isinstance(after, EvaluationError):
+                    raise after
+                if it.labels[number].action != without and it.counted(after):
+                    longer = word if seen(after) == word[-1] else (*word, seen(after))
+                    reached |= {(after, longer)} if len(longer) <= LONGEST else set()
+        level = reached - met
+        met |= level
+        length += 1
+        if len(met) > MANY:
+            raise TooMany
+    return found
+
+
+def side(cls: type[Model], name: str) -> Side:
+    return Side(name, LoadedModel(cls, name, None, {}), cls())
+
+
+def lacking(cls: type[Model], action: str) -> type[Model]:
+    """The model in which an action never happens."""
+    name = next(n for n in dir(cls) if n.replace("_", "-") == action)
+    method = getattr(cls, name)
+
+    def never(self: Any, s: Any, *arguments: Any) -> None:
+        return None
+
+    never.__action__ = method.__action__  # type: ignore[attr-defined]
+    return type("Random", (cls,), {name: never, "__module__": cls.__module__})
+
+
+@examples(90)
+@given(models(), st.integers(0, 9), st.integers(0, 9), st.booleans())
+def test_what_a_model_loses_with_an_action_is_what_the_methods_say(
+    source: str, which: int, variable: int, alone: bool
+) -> None:
+    """Visible is one variable alone, or all but that one."""
+    cls = load(source)
+    try:
+        it = Interpreter(cls(), {})
+        action = it.actions[which % len(it.actions)]
+        names = list(it.model.domains)
+        one = variable % len(names)
+        places = [i for i in range(len(names)) if (i == one) == alone] or [one]
+        fewer = lacking(cls, action)
+        mine, others = words(it, places, None, False), words(it, places, action, True)
+        compared = compare(side(cls, "all"), side(fewer, "fewer"), [names[i] for i in places])
+    except UnknownName:
+        raise  # each variable is in both
+    except (EvaluationError, ModelError, TooMany) as error:
+        SEEN[type(error).__name__] += 1
+        return
+    lost = [length for word, length in mine.items() if word not in others]
+    way = compared.gone
+    length = None if way.endings is None else way.endings.trace.length
+    SEEN["lost" if lost else "none"] += 1
+    assert compared.new.verdict == "none"
+    if lost:
+        assert length == min(lost)
+    else:
+        assert length is None or length > LONGEST
+
+
+def test_enough_of_them_said_something() -> None:
+    assert SEEN["lost"] >= 5
+    assert SEEN["none"] >= 5
