@@ -44,9 +44,11 @@ def replay(
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
     """The model that the user names, or the shipped one that the file names; a path in a file is never followed.
 
-    Conditions that the file has as text are asked of it as well.
+    Conditions that the file has as text are asked of it as well; of a refinement there are none.
     """
-    return _named_or_shipped(traces, named).with_written(each.name for each in traces.recordings)
+    loaded = _named_or_shipped(traces, named)
+    texts = [] if traces.against is not None else [each.name for each in traces.recordings]
+    return loaded.with_written(texts)
 
 
 def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:

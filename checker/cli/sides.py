@@ -6,15 +6,17 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.behaviours.comparing import Side
 from isrcheck.checker.cli import completing
 from isrcheck.checker.cli.options import Command, assignment, once, profile_option, settings_option
-from isrcheck.checker.library import LoadedModel
 from isrcheck.model.language.errors import UnknownName
+
+if TYPE_CHECKING:
+    from isrcheck.checker.behaviours.comparing import Side
+    from isrcheck.checker.library import LoadedModel
 
 
 def side_options(command: Command) -> Command:
@@ -62,6 +64,7 @@ class Sides:
         return self._side(0, one, leaving), self._side(1, other or one, leaving)
 
     def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
+        from isrcheck.checker.behaviours.comparing import Side
         from isrcheck.checker.cli.options import model_at
         from isrcheck.checker.library import blaming
 
@@ -100,6 +103,7 @@ class Sides:
         return self._told(0, pair[0]), self._told(1, pair[1])
 
     def _told(self, i: int, scenario: Any) -> Side:
+        from isrcheck.checker.behaviours.comparing import Side
         from isrcheck.checker.library import blaming, load_model_class
         from isrcheck.checker.profiles import settings_of
 
