@@ -8,7 +8,8 @@ the model: at these settings no such invariant notices the mutant, whoever write
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -23,8 +24,10 @@ from isrcheck.model.language.tracing import trace
 Rows = npt.NDArray[np.int64]
 """States by their scalars, of shape (states, scalars)."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
-RECORDS: Final = ("log", "state", "committed", "acknowledged")
-"""Variables that what is said of records reads; a scalar of these, or a high watermark, is compared for longest."""
+RECORDS: Final = ("log", "state", "committed", "acknowledged", "replica.high_watermark")
+"""What is said of records reads these; they are compared for longest."""
+BY_FIELD: Final = ("log", "state", "committed", "replica")
+"""Variables of which each field is looked at by itself; others are left out as a whole, messages above all."""
 
 
 def beyond(model: type[Model], mutant: type[Model], settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -32,14 +35,23 @@ def beyond(model: type[Model], mutant: type[Model], settings: Mapping[str, Any])
 
     What is said of records stays compared for as long as something else can be left out.
     """
-    system = trace(model(**settings), {})
-    own, others = reached(system), reached(trace(mutant(**settings), {}))
-    names = [INDEX.sub("", leaf.path) for leaf in system.leaves]
+    names, own = _reached(model, tuple(sorted(settings.items())))
+    others = reached(trace(mutant(**settings), {}))
+    known = _rows(own)
+    new = others[[row not in known for row in _each(others)]]
     ignored = set(names)
     for name in sorted(ignored, key=lambda n: (not _of_records(n), n)):
-        if covers(own, others, [i for i, n in enumerate(names) if n not in ignored - {name}]):
+        columns = [i for i, n in enumerate(names) if n not in ignored - {name}]
+        if _rows(new[:, columns]) <= _rows(own[:, columns]):
             ignored -= {name}
     return tuple(sorted(ignored))
+
+
+@lru_cache(maxsize=1)
+def _reached(model: type[Model], settings: tuple[tuple[str, Any], ...]) -> tuple[list[str], Rows]:
+    """The names of a model's scalars, and its states."""
+    system = trace(model(**dict(settings)), {})
+    return [_named(leaf.path) for leaf in system.leaves], reached(system)
 
 
 def reached(system: TransitionSystem) -> Rows:
@@ -50,14 +62,19 @@ def reached(system: TransitionSystem) -> Rows:
     return np.concatenate([unpack(levels.level_states(level)) for level in range(1, levels.depth + 1)])
 
 
-def covers(own: Rows, others: Rows, columns: Sequence[int]) -> bool:
-    """Whether in these scalars each state of the second is one of the first."""
-    return _rows(others, columns) <= _rows(own, columns)
+def _rows(states: Rows) -> set[bytes]:
+    return set(_each(states))
 
 
-def _rows(states: Rows, columns: Sequence[int]) -> set[bytes]:
-    return {row.tobytes() for row in np.ascontiguousarray(states[:, list(columns)])}
+def _each(states: Rows) -> Iterator[bytes]:
+    return (row.tobytes() for row in np.ascontiguousarray(states))
+
+
+def _named(path: str) -> str:
+    name = INDEX.sub("", path)
+    variable = name.partition(".")[0]
+    return name if variable in BY_FIELD else variable
 
 
 def _of_records(name: str) -> bool:
-    return name.partition(".")[0] in RECORDS or name == "replica.high_watermark"
+    return name in RECORDS or name.partition(".")[0] in RECORDS
