@@ -17,6 +17,7 @@ from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.fetching import Fetching
 from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.pending_isr import PendingIsr
 from isrcheck.model.designs.v1 import ZookeeperListeners
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
@@ -34,6 +35,7 @@ V3 = {"expiries": 1, "crashes": 1, "truncation": "kip-320"}
 SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "v1": ({**ONE, **V1, "max_version": 3}, {**TWO, **V1, "max_version": 4}),
     "v2": ({**ONE, **V2}, {**TWO, **V2, "log_size": 2, "max_records": 2}),
+    "alter-isr": ({**ONE, "expiries": 1, "max_version": 2}, {**ONE, "expiries": 1, "max_version": 3}),
     "v3": ({**ONE, **V3, "max_version": 2, "crashes": 0}, {**ONE, **V3, "max_version": 2}),
 }
 ISR_WRITTEN = ({**ONE, **OWNER, "max_version": 2}, {**TWO, **OWNER, "max_version": 3})
@@ -41,6 +43,7 @@ TWO_CRASHES = ({**ONE, **V2, "crashes": 2}, {**ONE, **V2, "crashes": 2, "max_rec
 CRASHES = ({**ONE, **V3, "max_version": 2}, {**ONE, **V3, "max_version": 2, "max_records": 2})
 VERSIONS = "replica.version state.version"
 UNLAGGED = "without self.lags(s, p, b, follower)"
+NOT_PENDING = "without replica.pending = replica.pending | isr if self.pending_isr == 'union' else isr"
 TRUNCATES_ON = "without s.replica[p][follower].truncating = when(done, False, True)"
 IS_TRUNCATING = "without ~s.replica[p][follower].truncating"
 MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
@@ -67,6 +70,15 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("v3", "fetch-out-of-range", Fetching.may_fetch, IS_TRUNCATING, "replica.truncating"),
     ("v3", "on-broker-change", Controller.decide, "without changed | ~s.seen_live[c][p].has(b)", "channel"),
     ("v3", "on-broker-startup", Commands._take_role, "without length > 0", "epoch_cache replica.truncating"),
+    ("alter-isr", "become-follower-by-command", Commands.is_followed, "without request.epoch > replica.epoch",
+     "replica.version"),
+    ("alter-isr", "on-broker-change", Controller.decide, "without changed | ~s.seen_live[c][p].has(b)", "channel"),
+    ("alter-isr", "on-broker-change", Controller.decide, "without told.has(b)", "alteration channel live seen_live"),
+    ("alter-isr", "on-broker-change-without-leader", Controller.decide, "without told.has(b)",
+     "channel known_end replica.epoch replica.isr replica.leader replica.pending replica.role replica.version"),
+    ("alter-isr", "roll-back-isr", PendingIsr.roll_back_isr,
+     "without s.alteration[p][b][request] = self.no_alteration()", "alteration"),
+    ("alter-isr", "shrink-isr", PendingIsr.change_isr, NOT_PENDING, "replica.pending"),
 ]  # fmt: skip
 """A design, an action, the line that it lacks, and what has values that the design does not reach."""
 SIZES_OF = {
