@@ -16,11 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from beyond import beyond
+
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.mutation.edits import Edit
 from isrcheck.checker.mutation.elsewhere import places
+from isrcheck.checker.mutation.mutants import mutated
 from isrcheck.checker.mutation.running import Mutation, mutation
 from isrcheck.checker.mutation.table import how
 from isrcheck.checker.mutation.verdicts import Outcome, Place, Question, Verdict
@@ -191,14 +194,23 @@ def survivors(found: Mutation) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for verdict in found.verdicts:
         if verdict.outcome in ("survived", "not finished", "nothing new", "unread", "forbids"):
-            yield row(verdict)
+            yield row(verdict, new_in(found.question, verdict) if verdict.outcome == "survived" else "")
     yield ""
 
 
-def row(verdict: Verdict) -> str:
+def new_in(question: Question, verdict: Verdict) -> str:
+    """Without which scalars a survivor reaches nothing new where it differs."""
+    places = {name: settings for name, settings, _ in question.scenarios}
+    settings = places[verdict.scenario] if verdict.scenario is not None else question.settings
+    cls = load_model_class(question.model).cls
+    names = beyond(cls, mutated(cls, verdict.action, verdict.edit), settings)
+    return f", new only in {', '.join(names)}" if names else ", nothing new"
+
+
+def row(verdict: Verdict, more: str = "") -> str:
     words = verdict.edit.words.replace("|", "\\|")
     by = f" at `{verdict.by}`" if verdict.by else ""
-    return f"| {verdict.outcome} | {how(verdict)}{by} | {verdict.action} | {function(verdict.edit)} | `{words}` |"
+    return f"| {verdict.outcome} | {how(verdict)}{more}{by} | {verdict.action} | {function(verdict.edit)} | `{words}` |"
 
 
 def function(edit: Edit) -> str:

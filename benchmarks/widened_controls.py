@@ -8,6 +8,8 @@ Names may be patterns, such as "v3-*". It prints rows of the table in docs/widen
 and what was raised at once into the scenario, unless that has a `[seen_to_hold]` already.
 
 `--undecided` asks again only what the table leaves undecided, with another limit: `--undecided --states 10000000`.
+The smallest scenarios come first, and with `--update` each cell is written as soon as it is known: it may be stopped at
+any moment, and goes on with what is left.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import argparse
 import fnmatch
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +108,8 @@ def lengths(result: Result) -> str:
 
 def row(scenario: Scenario, states: int) -> Row:
     """All that is asked of a scenario; what changes nothing, since its bound is not reached, is left out."""
-    before, recorded = settings_of(scenario), json.loads((scenario.folder / COUNTS).read_text(encoding="utf-8"))
-    found, alone = Row(scenario.name, recorded["distinct"], states), list[tuple[Changes, Result]]()
+    before = settings_of(scenario)
+    found, alone = Row(scenario.name, states_of(scenario), states), list[tuple[Changes, Result]]()
     wider = raised(scenario)
     own = {name: value for name, value in wider.items() if before[name]}
     for changes in [*({name: value} for name, value in wider.items()), own]:
@@ -154,18 +156,31 @@ def read_row(line: str) -> Row:
     return Row(name.strip("`"), counted, turns=turns, holds=holds, undecided=undecided)
 
 
-def ask_again(scenario: Scenario, line: str, states: int) -> str:
-    """The row with what a larger limit decides; the last cell, what was raised at once, is left as it is."""
+def ask_again(scenario: Scenario, line: str, states: int) -> Iterator[str]:
+    """The row after each cell that was given up at fewer states, so that one may stop between two cells.
+
+    The last cell, what was raised at once, is left as it is.
+    """
     found, at_once = read_row(line), line.split("|")[-2]
-    open_cells, found.undecided, found.limit = found.undecided, [], states
+    cells, found.undecided, found.limit = found.undecided, [], states
     wider, before = raised(scenario), settings_of(scenario)
-    for cell in open_cells:
+    for i, cell in enumerate(cells):
+        if given_up_at(cell) >= states:
+            found.undecided.append(cell)
+            continue
         words, name = cell.split(": ")[0], cell.split("`")[1] if "`" in cell else ALL
         changes = {n: v for n, v in wider.items() if before[n]} if name == ALL else {name: wider[name]}
         result = asked(scenario, changes, states)
         assert result is not None, words
         found.add(words, result)
-    return f"{'|'.join(str(found).split('|')[:-2])}|{at_once}|"
+        now = replace(found, undecided=[*found.undecided, *cells[i + 1 :]])
+        yield f"{'|'.join(str(now).split('|')[:-2])}|{at_once}|"
+
+
+def given_up_at(cell: str) -> int:
+    """At how many states the search was given up of which a cell says only to which depth nothing was found."""
+    _, _, states = cell.partition(" in ")
+    return int(states.replace(",", "")) if states else STATES
 
 
 # --- what --update writes ---------------------------------------------------------------------------------------------
@@ -194,12 +209,22 @@ def write_seen(scenario: Scenario, together: Changes) -> None:
         path.write_text(f"{text}\n\n[seen_to_hold]\n{bounds}", encoding="utf-8")
 
 
-def holding(names: list[str]) -> Iterator[Scenario]:
-    for path in sorted(ROOT.glob("**/scenario.toml")):
-        if any(fnmatch.fnmatch(path.parent.name, name) for name in names):
-            scenario = read(path.parent, ROOT)
-            if scenario.expect == "holds":
-                yield scenario
+def holding(names: list[str]) -> list[Scenario]:
+    """The scenarios that hold, those with the fewest states first."""
+    folders = (path.parent for path in ROOT.glob("**/scenario.toml"))
+    found = (read(f, ROOT) for f in folders if any(fnmatch.fnmatch(f.name, name) for name in names))
+    return sorted((s for s in found if s.expect == "holds"), key=lambda s: (states_of(s), s.name))
+
+
+def states_of(scenario: Scenario) -> int:
+    return int(json.loads((scenario.folder / COUNTS).read_text(encoding="utf-8"))["distinct"])
+
+
+def first_asked(scenario: Scenario, states: int, update: bool) -> Iterator[str]:
+    found = row(scenario, states)
+    if update:
+        write_seen(scenario, found.together)
+    yield str(found)
 
 
 def main() -> None:
@@ -212,17 +237,13 @@ def main() -> None:
     for scenario in holding(given.names):
         if given.undecided:
             _, rows = rows_of(PAGE.read_text(encoding="utf-8").splitlines())
-            if scenario.name not in rows or not read_row(rows[scenario.name]).undecided:
-                continue
-            text = ask_again(scenario, rows[scenario.name], given.states)
+            texts = ask_again(scenario, rows[scenario.name], given.states) if scenario.name in rows else iter(())
         else:
-            found = row(scenario, given.states)
-            text = str(found)
+            texts = first_asked(scenario, given.states, given.update)
+        for text in texts:
+            print(text, flush=True)
             if given.update:
-                write_seen(scenario, found.together)
-        print(text, flush=True)
-        if given.update:
-            write_row(PAGE, scenario.name, text)
+                write_row(PAGE, scenario.name, text)
 
 
 if __name__ == "__main__":

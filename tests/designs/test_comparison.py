@@ -130,6 +130,23 @@ def assert_waits_for(build: Any, replicas: int, copies: int) -> None:
         assert verdict(build(replicas, 0, 0, min_isr=copies + 1), asked) == "violated"
 
 
+def assert_writes_go_on(build: Any, replicas: int, failures: int, **settings: Any) -> None:
+    """With so many failures nothing is lost and a write can be acknowledged, and not with one more."""
+    asked = ("a-write-can-be-acknowledged", "committed-survives")
+    assert verdict(build(replicas, failures, failures, **settings), *asked) == "holds"
+    assert verdict(build(replicas, failures + 1, 0, **settings), *asked) == "violated"
+
+
+@pytest.mark.parametrize("row", table("Failures tolerated at the same min.insync.replicas"))
+def test_failures_and_copies_at_the_same_min_isr(row: list[str]) -> None:
+    replicas, min_isr, by_isr, copies, by_majority, of_majority = map(int, row)
+    assert_writes_go_on(isr, replicas, by_isr, min_isr=min_isr)
+    assert copies == min_isr
+    assert verdict(isr(replicas, by_isr, by_isr, min_isr=min_isr), "acknowledged-has-enough-copies") == "holds"
+    assert_writes_go_on(majority, replicas, by_majority)
+    assert_waits_for(majority, replicas, of_majority)
+
+
 TOLERATED = table("Failures tolerated: ISR and majority vote")
 
 

@@ -246,6 +246,18 @@ def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_
     assert page.read_text() == text
 
 
+def test_what_is_undecided_is_asked_again_cell_by_cell() -> None:
+    """A row after each cell, and no cell twice with the same limit: so it may be stopped, and goes on."""
+    scenario = read(FOLDERS["truncate-to-hw-fixed-by-kip-101"], ROOT)
+    given_up = [f"`{name}` {change}: depth 3" for name, change in (("max_records", "1 → 2"), ("log_size", "2 → 3"))]
+    given_up[1] += " in 1,000,000"
+    before = widened_controls.Row(scenario.name, 341, undecided=[*given_up, "`max_leader_epoch` 1 → 2: depth 3 in 300"])
+    rows = [widened_controls.read_row(text) for text in widened_controls.ask_again(scenario, str(before), 1_000_000)]
+    assert [row.undecided for row in rows] == [[given_up[1], "`max_leader_epoch` 1 → 2: depth 3 in 300"], [given_up[1]]]
+    assert [len(row.holds) for row in rows] == [1, 2]
+    assert rows[-1].holds == widened_controls.read_row(ROWS[scenario.name]).holds
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WIDENED)
 def test_what_was_seen_to_hold_holds(name: str) -> None:

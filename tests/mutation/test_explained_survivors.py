@@ -127,14 +127,6 @@ OWNED = {"isr_write": "conditional", "new_epoch": "owner"}
 FOLLOWS_ANEW = line(LeaderNodes.start_replica, "without self.follows_anew(s, p, b, 'on-start-replica', 'always')")
 MOVED = {**REASSIGNED, "max_leader_epoch": 3, "max_version": 4, "assigned_at_start": 2, "reassignments": 2}
 NOTICED: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str, int]] = {
-    "nobody-has-told-of-the-leader-node": (
-        LeaderCoordination,
-        {**REASSIGNED, **OWNED, "max_version": 3, "assigned_at_start": 2, "expiries": 1, "close_check": "epoch",
-         "truncation": "kip-101"},
-        "create-leader-node",
-        line(ZookeeperWatches.told, "without s.watch[p][b][path] == 'fired'"),
-        "no-committed-loss", 13,
-    ),
     "a-fetch-past-the-end": (
         LeaderCoordination,
         {**OWNED, "replicas": 2, "log_size": 2, "max_records": 3, "max_leader_epoch": 2, "expiries": 2, "min_isr": 2,

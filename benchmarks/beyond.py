@@ -1,0 +1,80 @@
+"""In what the states that a mutant reaches go beyond those of its model.
+
+Two sets of states may differ only in a few scalars: without these, each state of the mutant is one that the model
+reaches as well. Then an invariant that does not read them is true in all states of the mutant if it is true in all of
+the model: at these settings no such invariant notices the mutant, whoever writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Limits
+from isrcheck.model.language import Model
+from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.language.tracing import trace
+
+Rows = npt.NDArray[np.int64]
+"""States by their scalars, of shape (states, scalars)."""
+INDEX: Final = re.compile(r"\[[^\]]*\]")
+RECORDS: Final = ("log", "state", "committed", "acknowledged", "replica.high_watermark")
+"""What is said of records reads these; they are compared for longest."""
+BY_FIELD: Final = ("log", "state", "committed", "replica")
+"""Variables of which each field is looked at by itself; others are left out as a whole, messages above all."""
+
+
+def beyond(model: type[Model], mutant: type[Model], settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The scalars, named without indices, without which the mutant reaches nothing new; none of them is for nothing.
+
+    What is said of records stays compared for as long as something else can be left out.
+    """
+    names, own = _reached(model, tuple(sorted(settings.items())))
+    others = reached(trace(mutant(**settings), {}))
+    known = _rows(own)
+    new = others[[row not in known for row in _each(others)]]
+    ignored = set(names)
+    for name in sorted(ignored, key=lambda n: (not _of_records(n), n)):
+        columns = [i for i, n in enumerate(names) if n not in ignored - {name}]
+        if _rows(new[:, columns]) <= _rows(own[:, columns]):
+            ignored -= {name}
+    return tuple(sorted(ignored))
+
+
+@lru_cache(maxsize=1)
+def _reached(model: type[Model], settings: tuple[tuple[str, Any], ...]) -> tuple[list[str], Rows]:
+    """The names of a model's scalars, and its states."""
+    system = trace(model(**dict(settings)), {})
+    return [_named(leaf.path) for leaf in system.leaves], reached(system)
+
+
+def reached(system: TransitionSystem) -> Rows:
+    """Every state, in no order."""
+    found, levels = search(system, keep_going=True, deadlock=False, limits=Limits(), report=None, workers=1)
+    assert found.stopped is None and found.error is None
+    unpack = levels.kernel.layout.unpack
+    return np.concatenate([unpack(levels.level_states(level)) for level in range(1, levels.depth + 1)])
+
+
+def _rows(states: Rows) -> set[bytes]:
+    return set(_each(states))
+
+
+def _each(states: Rows) -> Iterator[bytes]:
+    return (row.tobytes() for row in np.ascontiguousarray(states))
+
+
+def _named(path: str) -> str:
+    name = INDEX.sub("", path)
+    variable = name.partition(".")[0]
+    return name if variable in BY_FIELD else variable
+
+
+def _of_records(name: str) -> bool:
+    return name in RECORDS or name.partition(".")[0] in RECORDS
