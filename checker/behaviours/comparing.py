@@ -57,12 +57,16 @@ class OneWay:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `b` has that `a` has not (`new`), and the other way round (`gone`)."""
+    """What `b` has that `a` has not (`new`), and the other way round (`gone`).
+
+    `apart` are variables of both that are of other kinds in each: they are not compared.
+    """
 
     a: Side
     b: Side
     visible: tuple[str, ...]
     hidden: tuple[str, ...]
+    apart: tuple[str, ...]
     new: OneWay
     gone: OneWay
     seconds: float
@@ -107,7 +111,7 @@ def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Boun
         ]
         new = _one_way(graphs[1], graphs[0], bounds)
         gone = _one_way(graphs[0], graphs[1], bounds)
-    return Comparison(sides[0], sides[1], view.names, view.hidden, new, gone, time.monotonic() - began)
+    return Comparison(sides[0], sides[1], view.names, view.hidden, view.apart, new, gone, time.monotonic() - began)
 
 
 def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:

@@ -26,6 +26,8 @@ from isrcheck.model.language.system import TransitionSystem
 Flags = npt.NDArray[np.bool_]
 BLOCK: Final = 1 << 12
 """States that are expanded at once."""
+NAMES: Final = re.compile(r"\w+(\.\w+)*")
+"""A variable, or a field of it."""
 MANY: Final = 1 << 15
 """So many states are worth code that is compiled."""
 
@@ -46,6 +48,7 @@ class View:
             if not any(_is_of(part, name) for part in parts):
                 raise UnknownName(_why_not(name, shared.apart, one, other) + f"; {nearest(name, shared.variables)}")
         self.hidden = tuple(x for x in (*shared.variables, *shared.apart) if x not in self.names)
+        self.apart = tuple(x for x in shared.apart if all(x in {v.name for v in it.variables} for it in (one, other)))
         chosen = [i for i, part in enumerate(parts) if any(_is_of(part, name) for name in self.names)]
         self._layout = Layout([shared.leaves[i] for i in chosen])
         self._fill = np.array([shared.fill[i] for i in chosen], dtype=np.int64)
@@ -74,8 +77,17 @@ def _without_indices(path: str) -> str:
 
     >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
     ('replica.isr', 'sent')
+    >>> _without_indices("kept[list[int]].end")
+    'kept.end'
     """
-    return re.sub(r"\[[^\]]*\]", "", path).partition("{")[0]
+    depth, kept = 0, ""
+    for character in path:
+        depth += (character == "[") - (character == "]")
+        kept += character if depth == 0 and character != "]" else ""
+    part = kept.partition("{")[0]
+    if depth or not NAMES.fullmatch(part):
+        raise UnknownName(f"{path} cannot be compared: an index with brackets in its name; give it another name")
+    return part
 
 
 def _is_of(part: str, name: str) -> bool:

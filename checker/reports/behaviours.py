@@ -22,9 +22,10 @@ def headline(found: Comparison, ink: Ink = PLAIN) -> str:
 
 def essence(found: Comparison) -> str:
     """What is new and what is gone, in a few words."""
+    apart = f" ({', '.join(found.apart)} cannot be compared)" if found.apart else ""
     if found.new.verdict == found.gone.verdict == "none":
-        return "nothing is new, nothing is gone"
-    return f"{_essence(found.new, 'new')}; {_essence(found.gone, 'gone')}"
+        return f"nothing is new, nothing is gone{apart}"
+    return f"{_essence(found.new, 'new')}; {_essence(found.gone, 'gone')}{apart}"
 
 
 def _essence(way: OneWay, word: str) -> str:

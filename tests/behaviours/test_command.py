@@ -170,3 +170,45 @@ def test_a_model_that_means_nothing_in_a_state(tmp_path: Path) -> None:
     said = run("diff", "--behaviours", "-s", "top=9", counter(tmp_path), file)
     assert said.code == 75
     assert len(said.err.splitlines()) == 1
+
+
+KINDS = """\
+from isrcheck import Model, action, enum, number, per
+
+
+class Kinds(Model):
+    \"\"\"What is kept by names that have brackets.\"\"\"
+
+    def variables(self):
+        return {{"kept": per(enum("ok", "{member}"), number(0, 1)), "role": enum("a", "b"{more})}}
+
+    @action(actor="c")
+    def go(self, s):
+        \"\"\"Goes.\"\"\"
+        s.require(s.kept["{member}"] == 0, {guard})
+        s.kept["{member}"] = 1
+"""
+
+
+def kinds(folder: Path, name: str, **words: str) -> Path:
+    path = folder / f"{name}.py"
+    path.write_text(KINDS.format(**{"member": "list[int]", "more": "", "guard": "True", **words}))
+    return path
+
+
+def test_an_index_with_brackets_is_compared_like_any_other(tmp_path: Path) -> None:
+    one, other = kinds(tmp_path, "one"), kinds(tmp_path, "other", guard="s.kept['ok'] == 1")
+    outcome = run("diff", "--behaviours", one, other, "--quiet")
+    assert (outcome.code, outcome.out) == (
+        10,
+        "DIFFERENT  one -> other: nothing is new; a behaviour of 2 states is gone: go()\n",
+    )
+    odd = kinds(tmp_path, "odd", member="a]")
+    outcome = run("diff", "--behaviours", odd, odd, "--quiet")
+    assert outcome.code == 150
+    assert "kept[a]] cannot be compared: an index with brackets in its name; give it another name" in outcome.err
+
+
+def test_what_is_of_another_kind_is_named_in_the_first_line(tmp_path: Path) -> None:
+    outcome = run("diff", "--behaviours", kinds(tmp_path, "one"), kinds(tmp_path, "other", more=", 'c'"), "--quiet")
+    assert outcome.out == "SAME  one -> other: nothing is new, nothing is gone (role cannot be compared)\n"
