@@ -16,6 +16,8 @@ from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.refinements import specified
+from isrcheck.model.language.tracing import predicate_at
+from isrcheck.model.language.written import is_written
 
 
 def replay(
@@ -95,7 +97,10 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
     for name in recorded:
         if name not in declared:
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
-    return Interpreter(loaded.cls(**{**recorded, **settings}), loaded.invariants, loaded.properties)
+    model = loaded.cls(**{**recorded, **settings})
+    for text in filter(is_written, loaded.invariants):
+        predicate_at(model, text, loaded.invariants[text])  # what can mean nothing is refused, as by a search
+    return Interpreter(model, loaded.invariants, loaded.properties)
 
 
 def chosen(traces: TraceFile, invariant: str | None) -> list[Recording]:

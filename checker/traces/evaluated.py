@@ -11,11 +11,16 @@ from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.concrete import said
 from isrcheck.model.language.domains import Flag
 from isrcheck.model.language.plain import Part, Plain, PlainFlag, State, Undefined
+from isrcheck.model.language.tracing import traced_value
 from isrcheck.model.language.written import value_of
 
 
 def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
-    """The value of an expression in each of some states, as text; raises `NotRead` where it says nothing."""
+    """The value of an expression in each of some states, as text; `ModelError` where it can mean nothing.
+
+    It is traced first: on plain values a name that no variable can have would only be a comparison that is false.
+    """
+    traced_value(model, lambda m, s: value_of(text, m, s))
     return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]
 
 

@@ -224,6 +224,12 @@ def predicate_at(model: Model, name: str, method: Callable[..., Any]) -> Predica
     return _Sheet(model, *layout(model)).predicate(name, method)
 
 
+def traced_value(model: Model, method: Callable[[Any, Any], Any]) -> Any:
+    """What a method `(model, s)` gives of a traced state; raises the `ModelError` of what cannot mean anything."""
+    sheet = _Sheet(model, *layout(model))
+    return heeded(method, model, SymbolicState(model, sheet.variables, sheet.leaves, writable=False))
+
+
 def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str]:
     """Those that raise `ModelError` at the model's settings: some are about what a setting switches on."""
     sheet, found = _Sheet(model, *layout(model)), set()

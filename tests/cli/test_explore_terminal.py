@@ -79,7 +79,7 @@ def recorded_settings() -> dict[str, object]:
         ("r 7", "there is no initial state 7; the model has 1 initial state, counted from 0"),
         ("u", "this is the initial state"),
         ("w nothing", "no instance that may not happen begins with 'nothing'; write the name of an action"),
-        ("= quorum.leder", "'quorum.leder', column 1: there is no field 'leder'; did you mean leader?"),
+        ("= quorum.leder", "'quorum.leder', column 1: quorum has no field 'leder'; did you mean leader?"),
         ("=", "write an expression, such as s.quorum.isr"),
     ],
 )

@@ -212,7 +212,7 @@ def test_an_expression_has_a_value_at_each_state_of_a_path(server: Server) -> No
     question = {"path": [first], "expression": "quorum.leader"}
     assert ask(server, "/api/evaluated", json.dumps(question))[2] == {"values": ["none", "0"]}
     for text, words in (
-        ("quorum.leder", "'quorum.leder', column 1: there is no field 'leder'; did you mean leader? "),
+        ("quorum.leder", "'quorum.leder', column 1: quorum has no field 'leder'; did you mean leader? "),
         ("__import__('os')", "column 1: there is no '__import__'; "),
         (" ", "write an expression, such as s.quorum.isr"),
         (3, "write an expression, such as s.quorum.isr"),

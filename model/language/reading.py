@@ -1,0 +1,354 @@
+"""A condition written as text, computed step by step in one state of a model, traced or plain: never run as Python.
+
+Nothing else of Python can be reached: no name that begins with an underscore, no attribute but variables and settings,
+what values of the state have, and the model's own functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+from isrcheck.model.language import logic
+from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.domains import BrokerSet, Record
+from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
+from isrcheck.model.language.expressions import LARGEST
+from isrcheck.model.language.plain import PlainFlag, Undefined
+from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotRead, error_at
+
+MOST: Final = 200_000
+"""Steps that a text takes in one state: a text of others is to end, too."""
+WORDS: Final = frozenset(
+    {
+        "length",
+        "is_empty",
+        "is_full",
+        "first",
+        "last",
+        "at",
+        "appended",
+        "truncated",
+        "without_first",
+        "without",
+        "index",
+    }
+    | {"has", "is_prefix_of", "including", "excluding", "every", "some", "size", "is_none"}
+)
+"""What values of the state have, records aside: what changes the state is not among it."""
+COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+COMBINED: Final[dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[type, ...]]]] = {
+    ast.Add: (operator.add, (int,)),
+    ast.Sub: (operator.sub, (int, frozenset)),
+    ast.Mult: (operator.mul, (int,)),
+    ast.BitAnd: (operator.and_, (frozenset,)),
+    ast.BitOr: (operator.or_, (frozenset,)),
+}
+"""What each operator does, and of which plain values beside those of the state."""
+VALUES: Final = (OfTheState, bool, int, str, BrokerId, NoBroker, frozenset, type(None))
+LISTS: Final = (list, tuple, range)
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "implies": logic.implies,
+    "when": logic.when,
+    "minimum": logic.minimum,
+    "maximum": logic.maximum,
+    "range": range,
+}
+QUANTIFIERS: Final = {"every": logic.every, "all": logic.every, "some": logic.some, "any": logic.some}
+
+
+class Reading:
+    """Computes a condition in one state of a model, traced or plain."""
+
+    def __init__(self, text: str, m: Any, s: Any) -> None:
+        self.text, self.m, self.s = text, m, s
+        self.begin, self.steps = 0, 0
+
+    def value(self, condition: Condition, known: dict[str, Any]) -> Any:
+        if isinstance(condition, Bare):
+            self.begin = condition.at
+            return self.of(condition.tree, known)
+        body, of_all = condition.body, condition.word == "every"
+        asked: list[Any] = []
+        for chosen, among in self._choices(condition.binders, known):
+            value = self._conditional(among, partial(self.value, body, {**known, **chosen}), of_all)
+            if of_all and isinstance(value, PlainFlag):  # a report says for which choice it is false
+                value = value.because(chosen, [lambda **names: self.value(body, {**known, **names})])
+            asked.append(value)
+        return QUANTIFIERS[condition.word](asked)
+
+    def _conditional(self, among: Any, value: Callable[[], Any], of_all: bool) -> Any:
+        """What a quantifier asks of one choice: what is left out holds of all, and is none of some."""
+        if among is False:
+            return of_all
+        found = value()
+        if not is_condition(found):
+            raise error_at(self.text, self.begin, f"{found!r} is no condition", "compare it with something")
+        return found if among is True else logic.implies(among, found) if of_all else among & found
+
+    def _choices(
+        self, binders: Sequence[Binder], known: dict[str, Any], among: Any = True
+    ) -> Iterator[tuple[dict[str, Any], Any]]:
+        """Each choice of the names in front of a colon, with the condition under which it is one."""
+        if not binders:
+            yield {}, among
+            return
+        name, over, at = binders[0]
+        self.begin = at
+        members = [(b, True) for b in self.m.brokers] if over is None else self._members(over, known)
+        for x, inside in members:
+            for others, rest in self._choices(binders[1:], {**known, name: x}, _both(among, inside)):
+                yield {name: x, **others}, rest
+
+    def of(self, node: ast.expr, known: dict[str, Any]) -> Any:
+        """The value of a part of the condition; `known` are the names that quantifiers bind."""
+        found = self._raw(node, known)
+        if not isinstance(found, (*VALUES, *LISTS)):
+            raise self._error(node, f"{ast.unparse(node)} is no value", "take what the state has, or call it")
+        return found
+
+    def _raw(self, node: ast.expr, known: dict[str, Any]) -> Any:
+        """The same, but it may be the state, the model or a function."""
+        self.steps += 1
+        if self.steps > MOST:
+            raise self._error(node, f"more than {MOST:,} steps in one state", "go through fewer values")
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            what = f"there is no {type(node).__name__} in a condition"
+            raise self._error(node, what, "write comparisons, and, or, not")
+        try:
+            return method(node, known)
+        except ModelError:
+            raise
+        except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
+            raise self._error(node, " ".join(str(error).split()), "use values of one kind") from None
+
+    def _error(self, node: ast.expr, what: str, remedy: str) -> NotRead:
+        return error_at(self.text, self._column(node), what, remedy)
+
+    def _column(self, node: ast.expr) -> int:
+        before = self.text[self.begin :]
+        return self.begin + len(before) - len(before.lstrip()) + node.col_offset
+
+    @contextmanager
+    def _at(self, node: ast.expr) -> Iterator[None]:
+        """What goes wrong meanwhile is said of this column."""
+        outer, running.written = running.written, f"{self.text.strip()!r}, column {self._column(node) + 1}"
+        try:
+            yield
+        finally:
+            running.written = outer
+
+    def _constant(self, node: ast.Constant, known: dict[str, Any]) -> Any:
+        if node.value is not None and type(node.value) not in (bool, int, str):
+            remedy = "write a number, True, False, a name in quotes or None"
+            raise self._error(node, f"{node.value!r} is no value of a state", remedy)
+        return node.value
+
+    def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
+        """A bound name, then a variable, then a setting: only then what a method has for them."""
+        name = node.id
+        if name in known:
+            return known[name]
+        if name in self.m.domains:
+            with self._at(node):
+                return getattr(self.s, name)
+        if name in self.m.settings:
+            return getattr(self.m, name)
+        if name == "s":
+            return self.s
+        if name in ("self", "m", "model"):
+            return self.m
+        if name[0] != "_" and hasattr(self.m, name):
+            return getattr(self.m, name)
+        names = {*known, "s", "brokers", *self.m.domains, *self.m.settings, *FUNCTIONS, *QUANTIFIERS}
+        raise self._error(node, f"there is no {name!r}", nearest(name, names))
+
+    def _attribute(self, node: ast.Attribute, known: dict[str, Any]) -> Any:
+        of, name = self._raw(node.value, known), node.attr
+        of_model = of is self.m
+        if isinstance(of, TheState) and name not in self.m.domains:
+            raise self._error(node, f"the state has no variable {name!r}", nearest(name, self.m.domains))
+        if name.startswith("_") or not (isinstance(of, OfTheState | TheState) or of_model):
+            raise self._error(node, f"there is no .{name} here", "take what the state or the model has")
+        if of_model and not hasattr(of, name):
+            raise self._error(node, f"the model has no {name!r}", nearest(name, self.m.settings))
+        record = isinstance(of, Undefined) or isinstance(_domain_of(of), Record)
+        if isinstance(of, OfTheState) and not record and name not in WORDS:
+            raise self._error(node, f"there is no .{name} of {ast.unparse(node.value)}", nearest(name, WORDS))
+        with self._at(node):
+            return getattr(of, name)
+
+    def _subscript(self, node: ast.Subscript, known: dict[str, Any]) -> Any:
+        of, index = self.of(node.value, known), self.of(node.slice, known)
+        if isinstance(of, LISTS) and type(index) is not int:
+            raise self._error(node, f"[{index!r}] of a list", "write a number that the state does not decide")
+        with self._at(node):
+            return of[index]
+
+    def _compare(self, node: ast.Compare, known: dict[str, Any]) -> Any:
+        left, parts = self.of(node.left, known), []
+        for test, other in zip(node.ops, node.comparators, strict=True):
+            right = self.of(other, known)
+            parts.append(self._compared(node, test, left, right))
+            left = right
+        return logic.every(parts)
+
+    def _compared(self, node: ast.Compare, test: ast.cmpop, left: Any, right: Any) -> Any:
+        if isinstance(test, ast.Is | ast.IsNot):
+            test = ast.Eq() if isinstance(test, ast.Is) else ast.NotEq()
+        with self._at(node):
+            if isinstance(test, ast.In | ast.NotIn):
+                inside = right.has(left) if isinstance(right, OfTheState) else logic.some(left == x for x in right)
+                return _not(inside) if isinstance(test, ast.NotIn) else inside
+            if isinstance(left, LISTS) or isinstance(right, LISTS):
+                raise self._error(node, "a list is compared", "go through it: every(... for x in ...)")
+            return COMPARED[type(test)](left, right)
+
+    def _condition(self, node: ast.expr, known: dict[str, Any]) -> Any:
+        found = self.of(node, known)
+        if not is_condition(found):
+            raise self._error(node, f"{ast.unparse(node)} is no condition", "compare it with something")
+        return found
+
+    def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
+        """As Python has it: what comes after what decides without the state is not looked at."""
+        decides, values = isinstance(node.op, ast.Or), list[Any]()
+        for each in node.values:
+            values.append(self._condition(each, known))
+            if values[-1] is decides:
+                return decides
+        with self._at(node):
+            return (logic.some if decides else logic.every)(values)
+
+    def _unaryop(self, node: ast.UnaryOp, known: dict[str, Any]) -> Any:
+        if isinstance(node.op, ast.Not | ast.Invert):
+            value = self._condition(node.operand, known)
+            with self._at(node):
+                return _not(value)
+        return self._sum(node, ast.Sub if isinstance(node.op, ast.USub) else ast.Add, 0, self.of(node.operand, known))
+
+    def _binop(self, node: ast.BinOp, known: dict[str, Any]) -> Any:
+        left, right = self.of(node.left, known), self.of(node.right, known)
+        if type(node.op) not in COMBINED:
+            raise self._error(node, "there is no such operator", "write + - * of numbers, & | - of sets, and, or, not")
+        return self._sum(node, type(node.op), left, right)
+
+    def _sum(self, node: ast.expr, operator_: type[ast.operator], left: Any, right: Any) -> Any:
+        operation, plain = COMBINED[operator_]
+        for x in (left, right):
+            if not isinstance(x, (OfTheState, *plain)) or isinstance(x, bool):
+                raise self._error(node, f"{x!r} cannot be combined so", "write + - * of numbers, & | - of sets")
+        with self._at(node):
+            found = operation(left, right)
+        if isinstance(found, int) and abs(found) > LARGEST:
+            raise self._error(node, "more than 63 bits hold", "compute with smaller numbers")
+        return found
+
+    def _ifexp(self, node: ast.IfExp, known: dict[str, Any]) -> Any:
+        condition = self._condition(node.test, known)
+        if isinstance(condition, bool):
+            return self.of(node.body if condition else node.orelse, known)
+        yes, no = self.of(node.body, known), self.of(node.orelse, known)
+        with self._at(node):
+            return logic.when(condition, yes, no)
+
+    def _set(self, node: ast.Set, known: dict[str, Any]) -> Any:
+        members = [self.of(x, known) for x in node.elts]
+        if not all(isinstance(x, BrokerId) for x in members):
+            raise self._error(node, "a set in braces has brokers alone", "write {b}, or .including(...) of a set")
+        return frozenset(members)
+
+    def _call(self, node: ast.Call, known: dict[str, Any]) -> Any:
+        if node.keywords or any(isinstance(x, ast.Starred) for x in node.args):
+            raise self._error(node, "a call with names or a star", "give each value in its place")
+        if isinstance(node.func, ast.Name) and node.func.id in QUANTIFIERS:
+            return self._quantifier(node, node.func.id, known)
+        function = self._function(node.func, known)
+        values = [self._raw(x, known) for x in node.args]
+        for x, given in zip(values, node.args, strict=True):
+            if not isinstance(x, (*VALUES, *LISTS, TheState)):
+                raise self._error(given, f"{ast.unparse(given)} is no value", "take what the state has, or call it")
+        with self._at(node):
+            return function(*values)
+
+    def _function(self, node: ast.expr, known: dict[str, Any]) -> Callable[..., Any]:
+        """What is called: a word of the language, a method of a value of the state, or one of the model."""
+        if isinstance(node, ast.Name) and node.id in FUNCTIONS:
+            return FUNCTIONS[node.id]
+        found = self._raw(node, known)
+        if isinstance(found, OfTheState):
+            with self._at(node):
+                found()
+        if not callable(found) or isinstance(found, type | TheState):
+            raise self._error(node, "what is called is no function", "write it without brackets")
+        return found  # type: ignore[no-any-return]
+
+    def _quantifier(self, node: ast.Call, word: str, known: dict[str, Any]) -> Any:
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
+            raise self._error(node, "a quantifier needs what it is about", "write every(... for b in brokers)")
+        fold, given = QUANTIFIERS[word], node.args[0]
+        with self._at(node):
+            return fold(self._generated(given, 0, known, fold is logic.every, True))
+
+    def _generated(
+        self, node: ast.GeneratorExp, at: int, known: dict[str, Any], of_all: bool, among: Any
+    ) -> Iterator[Any]:
+        """The conditions of a quantifier; `among` is under which a choice is one."""
+        if at == len(node.generators):
+            yield self._conditional(among, partial(self._condition, node.elt, known), of_all)
+            return
+        each = node.generators[at]
+        if not isinstance(each.target, ast.Name) or each.is_async:
+            raise self._error(node, "a quantifier binds one name at a time", "write for b in brokers for c in brokers")
+        for x, inside in self._members(each.iter, known):
+            inner = {**known, each.target.id: x}
+            limits = _both(among, inside)
+            for limit in each.ifs:
+                limits = limits if limits is False else _both(limits, self._condition(limit, inner))
+            yield from self._generated(node, at + 1, inner, of_all, limits)
+
+    def _members(self, node: ast.expr, known: dict[str, Any]) -> list[tuple[Any, Any]]:
+        """What a name can be, each with the condition under which it is: of a set of brokers, that it is in the set."""
+        values = self.of(node, known)
+        if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):
+            with self._at(node):
+                return [(b, values.has(b)) for b in self.m.brokers]
+        if not isinstance(values, LISTS) or values[LONGEST:]:
+            what = f"{ast.unparse(node)} has no members to go through"
+            raise self._error(node, what, "write brokers, a set of brokers, or range(...) of a setting")
+        return [(x, True) for x in values]
+
+
+def is_condition(value: Any) -> bool:
+    return isinstance(value, bool) or hasattr(type(value), "choose")
+
+
+def _domain_of(value: Any) -> Any:
+    """The domain of a value of the state; a field of a record may have any name."""
+    for name in ("domain", "_domain") if isinstance(value, OfTheState) else ():
+        with suppress(AttributeError):
+            return object.__getattribute__(value, name)
+    return None
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Both conditions, of which plain ones decide at once."""
+    if one is False or other is False:
+        return False
+    return other if one is True else one if other is True else one & other
+
+
+def _not(value: Any) -> Any:
+    return not value if isinstance(value, bool) else ~value

@@ -1,0 +1,96 @@
+"""Conditions written as text, read: quantifiers in front, and what Python's grammar makes of the rest."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from isrcheck.model.language.errors import UnknownName
+
+LONGEST: Final = 2000
+"""Characters of a text."""
+QUANTIFIER: Final = re.compile(r"\s*(every|some)\s+([^:]*?)\s*:", re.DOTALL)
+BINDER: Final = re.compile(r"\s*([A-Za-z]\w*)(?:\s+in\s+(.+?))?\s*", re.DOTALL)
+
+
+class NotRead(UnknownName):
+    """A text that is no condition, or names what the model does not have: where, what, and what to write."""
+
+
+Binder = tuple[str, ast.expr | None, int]
+"""A name, what it goes through (None: brokers), and the column of that."""
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """A quantifier in front: `every b in brokers: ...`; without `in`, of brokers."""
+
+    word: str
+    binders: tuple[Binder, ...]
+    body: Condition
+
+
+@dataclass(frozen=True)
+class Bare:
+    """What Python's grammar has read from column `at` on."""
+
+    tree: ast.expr
+    at: int
+
+
+Condition = Quantified | Bare
+
+
+def whole(text: str) -> Condition:
+    """A text by the grammar; `NotRead` for what is no text of one line."""
+    if len(text) > LONGEST:
+        raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
+    if not text.isprintable():
+        raise error_at(text, 0, "it has more than one line, or characters that cannot be seen", "write it in one line")
+    return _parsed(text, 0)
+
+
+def _parsed(text: str, at: int) -> Condition:
+    found = QUANTIFIER.match(text, at)
+    if found is None:
+        return Bare(_tree(text, at, len(text)), at)
+    binders, start = [], found.start(2)
+    for piece in _pieces(found[2]):
+        bound = BINDER.fullmatch(piece)
+        if bound is None or bound[1] in ("every", "some"):
+            raise error_at(
+                text, start, f"{piece.strip()!r} is no name", "write every b: ..., or some p in partitions: ..."
+            )
+        over = None if bound[2] is None else _tree(text, start + bound.start(2), start + bound.end(2))
+        binders.append((bound[1], over, start + max(bound.start(2), 0)))
+        start += len(piece) + 1
+    return Quantified(found[1], tuple(binders), _parsed(text, found.end()))
+
+
+def _pieces(text: str) -> list[str]:
+    """What stands between the commas of a text that are not within brackets."""
+    depth, pieces = 0, [""]
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return pieces
+
+
+def _tree(text: str, begin: int, end: int) -> ast.expr:
+    """The part of a text between two columns as a tree of Python's grammar."""
+    try:
+        return ast.parse(text[begin:end].strip() or "?", mode="eval").body
+    except SyntaxError as error:
+        column = begin + (len(text[begin:end]) - len(text[begin:end].lstrip())) + (error.offset or 1) - 1
+        raise error_at(text, min(column, len(text)), error.msg, "write a condition as Python does") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise error_at(text, begin, "it cannot be read", "write a shorter condition, without odd characters") from None
+
+
+def error_at(text: str, column: int, what: str, remedy: str) -> NotRead:
+    return NotRead(f"{text.strip()!r}, column {column + 1}: {what}; {remedy}")
