@@ -17,6 +17,7 @@ from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.memory import free_memory
 from isrcheck.checker.refinement.abstraction import Abstraction
 from isrcheck.checker.refinement.allowed import Allowed
+from isrcheck.checker.refinement.histories import require_only_notes
 from isrcheck.checker.refinement.named import Mapping, historic, load_mapping, load_specification
 from isrcheck.checker.refinement.refined import Refined, Verdicts
 from isrcheck.checker.refinement.watching import Watching
@@ -57,9 +58,12 @@ def refine(
     loaded, spec = loaded_of(model), load_specification(specification)
     name, maps = load_mapping(loaded, spec, mapping)
     with blaming(loaded.origin), blaming(spec.origin):
+        asked = loaded.cls
         loaded, instance, begins_with = resolved(historic(loaded, maps), settings or {}, profile)
         target = specified(spec.cls, instance, maps, specification_settings or {})
         system, theirs, interpreter = trace(instance), trace(target), Interpreter(instance, {})
+        if loaded.cls is not asked:
+            require_only_notes(trace(asked(**instance.settings)), system, maps)
         abstraction = Abstraction(system, layout(target)[1], *traced(instance, target, maps))
         implementation = Implementation(instance, Interpreter(target, {}), maps, steps)
         tell("compile")

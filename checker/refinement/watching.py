@@ -94,7 +94,8 @@ class Watching:
             wrong = ~self._are_allowed(here, after)
             if wrong.any():
                 bad.append((states[source[wrong]], label[wrong], successors[wrong]))
-            if self._until is not None and time.perf_counter() > self._until:
+            # Once a step is refused the rest of its level is judged, too: of all such steps the trace takes one.
+            if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:
             self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0))

@@ -79,7 +79,7 @@ def refinement_of(method: Any) -> Refinement | None:
 def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
     """The specification at the settings that a mapping gives it for a model, those that are given over them."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
-    taken = {name: getattr(model, name) for name in declared if hasattr(model, name)}
+    taken = {name: model.settings[name] for name in declared if name in model.settings}
     given = {} if said is None or said.settings is None else said.settings(model)
     for name in given:
         if name not in declared:

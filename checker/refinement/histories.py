@@ -1,0 +1,39 @@
+"""Whether a model with history variables is the model itself: history is noted, and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from isrcheck.model.language.errors import mistake_in
+from isrcheck.model.language.system import Transition, TransitionSystem
+
+
+def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping: Callable[..., Any]) -> None:
+    """Raises `ModelError` where a model with history does otherwise than the model: a verdict would be of another."""
+    wrong = _otherwise(plain, noted)
+    if wrong is not None:
+        what = f"the history of {mapping.__name__} changes the model: {wrong}"
+        raise mistake_in(mapping, what, "let it add variables behind the others, and only note in them")
+
+
+def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
+    """What the model with history does otherwise, in words."""
+    count = len(plain.leaves)
+    if noted.leaves[:count] != plain.leaves:
+        return "its variables are not those of the model with others behind them"
+    if {state[:count] for state in noted.initial} != set(plain.initial):
+        return "it begins otherwise"
+    if [(p.name, p.holds) for p in noted.constraints] != [(p.name, p.holds) for p in plain.constraints]:
+        return "it has other constraints"
+    if [t.label for t in noted.transitions] != [t.label for t in plain.transitions]:
+        return "it has other instances of actions"
+    for mine, theirs in zip(plain.transitions, noted.transitions, strict=True):
+        if mine.guard is not theirs.guard or _own(mine, count) != _own(theirs, count):
+            return f"{mine.label.action} does otherwise"
+    return None
+
+
+def _own(transition: Transition, count: int) -> list[tuple[int, int]]:
+    """What a transition assigns to the model's own leaves; equal expressions are one object."""
+    return [(i, id(update)) for i, update in transition.updates.items() if i < count]
