@@ -26,12 +26,13 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     if not file.resolve().parent.is_dir():
         raise UnknownName(f"{file.parent} is no folder; name a file whose folder is there")
     commit = _commit(file, revision)
-    names = _git(file, ["ls-tree", "-z", "--name-only", commit]).decode().split("\0")
-    if file.name not in names:
+    for name in _git(file, ["ls-tree", "-z", "--name-only", commit]).decode().split("\0"):
+        text = _content(file, commit, name) if name.endswith(".py") else None
+        if text is not None:
+            (folder / name).write_bytes(text)
+    if not (folder / file.name).exists():
         raise UnknownName(f"{file} is not in revision {revision}; name a file that it has")
-    for name in names:
-        if name.endswith(".py"):
-            (folder / name).write_bytes(_git(file, ["show", f"{commit}:./{name}"]))
+    _link_packages(file.resolve().parent, folder)
     with _without_modules_of(file.resolve().parent, folder):
         return load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
 
@@ -46,10 +47,26 @@ def _commit(file: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def _git(file: Path, arguments: list[str]) -> bytes:
+def _content(file: Path, commit: str, name: str) -> bytes | None:
+    """What a file beside this one had in it, or the one that it links to; None for what is no file of the commit."""
+    told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
+    # `<object> blob <size>`, its content and a line's end; other words for folders and for links that lead nowhere.
+    header, _, content = told.partition(b"\n")
+    return content[:-1] if header.split()[1:2] == [b"blob"] else None
+
+
+def _link_packages(today: Path, folder: Path) -> None:
+    """Lets what is run in the folder import the packages that are beside the file today."""
+    for found in today.iterdir():
+        is_package = found.is_dir() and found.name.isidentifier() and found.name != "__pycache__"
+        if is_package and not (folder / f"{found.name}.py").exists():
+            (folder / found.name).symlink_to(found)
+
+
+def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
     """What git answers about the folder of a file; nothing where it refuses."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
-    return subprocess.run(command, capture_output=True, check=False).stdout
+    return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
 
 @contextmanager

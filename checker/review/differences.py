@@ -83,18 +83,10 @@ def differences(old: Model, new: Model) -> Differences:
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
     """The functions that a model is written in by their names, those of the most special class first."""
     found: dict[str, FunctionType] = {}
-    for function in (*functions_of(cls), *_beside(cls)):
+    for function in functions_of(cls):
         if _written(function) is not None and not function.__name__.startswith("told_"):
             found.setdefault(_name(function), function)
     return found
-
-
-def _beside(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions that stand beside a model in its file, which is no module that others import."""
-    own = next((f for f in vars(cls).values() if isinstance(f, FunctionType)), None)
-    for other in list(own.__globals__.values()) if own is not None else ():
-        if isinstance(other, FunctionType) and other.__module__ == cls.__module__:
-            yield other
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
