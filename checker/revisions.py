@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,14 +11,14 @@ from pathlib import Path
 from types import ModuleType
 
 from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.model.language.errors import UnknownName
+from isrcheck.model.language.errors import ModelError, UnknownName
 
 
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` as it was; its file and those beside it are put into an empty folder.
 
-    What it imports from elsewhere is that of today. Raises `UnknownName` for what git does not have, OSError where
-    there is no git.
+    What it imports from elsewhere is that of today. Raises `UnknownName` for what git does not have, `ModelError` for
+    a mistake in its files, OSError where there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -34,7 +35,10 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
         raise UnknownName(f"{file} is not in revision {revision}; name a file that it has")
     _link_packages(file.resolve().parent, folder)
     with _without_modules_of(file.resolve().parent, folder):
-        return load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
+        loaded = load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
+        for beside in (folder / file.name, *(folder / f"{name}.py" for name in sorted(_modules_of(folder)))):
+            _refuse_imports_of_functions(beside)
+        return loaded
 
 
 def _commit(file: Path, revision: str) -> str:
@@ -81,12 +85,34 @@ def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
 
 
 def _taken_away(folder: Path) -> dict[str, ModuleType]:
-    """The modules of files right in a folder that are imported under their bare names, taken from `sys.modules`."""
-    here = {
+    """The modules of files right in a folder, taken from `sys.modules`."""
+    here = _modules_of(folder)
+    for name in here:
+        del sys.modules[name]
+    return here
+
+
+def _modules_of(folder: Path) -> dict[str, ModuleType]:
+    """The modules of files right in a folder that are imported under their bare names."""
+    return {
         name: module
         for name, module in list(sys.modules.items())
         if "." not in name and Path(getattr(module, "__file__", None) or "/").resolve().parent == folder.resolve()
     }
-    for name in here:
-        del sys.modules[name]
-    return here
+
+
+def _refuse_imports_of_functions(file: Path) -> None:
+    """A function that imports a file beside it does so when it runs: it would find that of today, or none."""
+    functions = (x for x in ast.walk(ast.parse(file.read_bytes())) if isinstance(x, ast.FunctionDef))
+    for node in (x for function in functions for x in ast.walk(function)):
+        for name in _imported(node):
+            if file.with_name(f"{name}.py").exists():
+                what = f"{name} is imported within a function, which does not find that of a revision"
+                raise ModelError(f"{file.name}:{getattr(node, 'lineno', 0)}: {what}; import it at the top of the file")
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """The top names that a statement imports."""
+    if isinstance(node, ast.ImportFrom):
+        return [] if node.module is None else [node.module.partition(".")[0]]
+    return [x.name.partition(".")[0] for x in node.names] if isinstance(node, ast.Import) else []

@@ -50,7 +50,7 @@ def revision(tmp_path: Path) -> Path:
 
 def last_value(loaded: LoadedModel) -> Any:
     """The value up to which a model counts, by the text that is behind its action."""
-    return loaded.cls.count.__globals__["has_room"].__code__.co_consts[-1]
+    return vars(loaded.cls.__base__)["count"].__globals__["has_room"].__code__.co_consts[-1]
 
 
 def test_what_changed_beside_a_design_is_written_otherwise(repository: Path, revision: Path) -> None:
@@ -104,3 +104,15 @@ def test_packages_beside_the_file_are_those_of_today(repository: Path) -> None:
     git(repository, "commit", "-q", "-m", "a package")
     said = run("diff", "--behaviours", file, "--a-ref", "HEAD", "--visible", "value", "--quiet")
     assert (said.code, said.err) == (0, "")
+
+
+def test_a_function_of_a_revision_that_imports_what_is_beside_it_is_refused(repository: Path) -> None:
+    """It runs when the basis of today is imported, and would take that."""
+    here = "        return per_mille(s) >= 0\n"
+    lazy = basis(5).replace(here, f"        import math\n        from linked import Counter\n{here}")
+    (repository / "basis.py").write_text(lazy)
+    git(repository, "commit", "-q", "-a", "-m", "within a function")
+    said = run("diff", "--behaviours", repository / "design.py", "--a-ref", "HEAD", "--visible", "value")
+    line = 1 + lazy.splitlines().index("        from linked import Counter")
+    what = "linked is imported within a function, which does not find that of a revision"
+    assert (said.code, said.err) == (150, f"isrcheck: basis.py:{line}: {what}; import it at the top of the file\n")
