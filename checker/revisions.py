@@ -36,8 +36,7 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     _link_packages(file.resolve().parent, folder)
     with _without_modules_of(file.resolve().parent, folder):
         loaded = load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
-        for beside in (folder / file.name, *(folder / f"{name}.py" for name in sorted(_modules_of(folder)))):
-            _refuse_imports_of_functions(beside)
+        _refuse_imports_of_functions(folder / file.name)
         return loaded
 
 
@@ -85,34 +84,37 @@ def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
 
 
 def _taken_away(folder: Path) -> dict[str, ModuleType]:
-    """The modules of files right in a folder, taken from `sys.modules`."""
-    here = _modules_of(folder)
+    """The modules of files right in a folder that are imported under their bare names, taken from `sys.modules`."""
+    here = {
+        name: module
+        for name, module in list(sys.modules.items())
+        if "." not in name and Path(getattr(module, "__file__", None) or "/").resolve().parent == folder.resolve()
+    }
     for name in here:
         del sys.modules[name]
     return here
 
 
-def _modules_of(folder: Path) -> dict[str, ModuleType]:
-    """The modules of files right in a folder that are imported under their bare names."""
-    return {
-        name: module
-        for name, module in list(sys.modules.items())
-        if "." not in name and Path(getattr(module, "__file__", None) or "/").resolve().parent == folder.resolve()
-    }
-
-
 def _refuse_imports_of_functions(file: Path) -> None:
     """A function that imports a file beside it does so when it runs: it would find that of today, or none."""
-    functions = (x for x in ast.walk(ast.parse(file.read_bytes())) if isinstance(x, ast.FunctionDef))
-    for node in (x for function in functions for x in ast.walk(function)):
-        for name in _imported(node):
-            if file.with_name(f"{name}.py").exists():
-                what = f"{name} is imported within a function, which does not find that of a revision"
-                raise ModelError(f"{file.name}:{getattr(node, 'lineno', 0)}: {what}; import it at the top of the file")
+    trees, pending = {}, [file]
+    while pending:
+        here = pending.pop()
+        if here not in trees:
+            trees[here] = ast.parse(here.read_bytes())
+            pending += [found for node in ast.walk(trees[here]) for found in _imported(node, here)]
+    for here, tree in trees.items():
+        functions = (x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
+        for node in (x for function in functions for x in ast.walk(function)):
+            for found in _imported(node, here):
+                what = f"{found.stem} is imported within a function, which does not find that of a revision"
+                raise ModelError(f"{here.name}:{getattr(node, 'lineno', 0)}: {what}; import it at the top of the file")
 
 
-def _imported(node: ast.AST) -> list[str]:
-    """The top names that a statement imports."""
+def _imported(node: ast.AST, file: Path) -> list[Path]:
+    """The files beside a file that a statement of it imports."""
+    names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
     if isinstance(node, ast.ImportFrom):
-        return [] if node.module is None else [node.module.partition(".")[0]]
-    return [x.name.partition(".")[0] for x in node.names] if isinstance(node, ast.Import) else []
+        names = [node.module or ""]
+    files = [file.with_name(f"{name.partition('.')[0]}.py") for name in names]
+    return [found for found in files if found.exists()]
