@@ -9,6 +9,7 @@ import linecache
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from isrcheck.model.language.looking import print_apart
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.properties import KINDS, kind_of
 from isrcheck.model.language.refinements import refinement_of
+from isrcheck.model.language.running import is_a_modellers
 from isrcheck.model.language.written import is_written, written
 
 Invariant = Callable[[Any, Any], Any]
@@ -297,12 +299,42 @@ def run_file(path: Path) -> ModuleType:
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True
     try:
-        with blaming(path):
+        with own_neighbours(path.resolve().parent), blaming(path):
             loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = writing
         sys.path.remove(folder)
     return module
+
+
+@contextmanager
+def own_neighbours(folder: Path) -> Iterator[None]:
+    """Sets modules aside that have the names of files in a folder and stand elsewhere, beside another model.
+
+    Files beside a model are imported by their bare names: each of two models, or of two versions, has its own.
+    """
+    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
+    others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
+    kept = _taken_out(others)
+    try:
+        yield
+    finally:
+        _taken_out(others)
+        sys.modules.update(kept)
+
+
+def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
+    """Whether a module is a file or a package of a user's, and not in this folder."""
+    file = getattr(module, "__file__", None)
+    if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
+        return False
+    place = Path(file).resolve().parent
+    return (place.parent if hasattr(module, "__path__") else place) != folder
+
+
+def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
+    """The modules of these top names, taken from `sys.modules`."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):

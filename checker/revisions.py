@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,14 +11,14 @@ from pathlib import Path
 from types import ModuleType
 
 from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.model.language.errors import UnknownName
+from isrcheck.model.language.errors import ModelError, UnknownName
 
 
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` as it was; its file and those beside it are put into an empty folder.
 
-    What it imports from elsewhere is that of today. Raises `UnknownName` for what git does not have, OSError where
-    there is no git.
+    What it imports from elsewhere is that of today. Raises `UnknownName` for what git does not have, `ModelError` for
+    a mistake in its files, OSError where there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -26,14 +27,17 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     if not file.resolve().parent.is_dir():
         raise UnknownName(f"{file.parent} is no folder; name a file whose folder is there")
     commit = _commit(file, revision)
-    names = _git(file, ["ls-tree", "-z", "--name-only", commit]).decode().split("\0")
-    if file.name not in names:
+    for name in _git(file, ["ls-tree", "-z", "--name-only", commit]).decode().split("\0"):
+        text = _content(file, commit, name) if name.endswith(".py") else None
+        if text is not None:
+            (folder / name).write_bytes(text)
+    if not (folder / file.name).exists():
         raise UnknownName(f"{file} is not in revision {revision}; name a file that it has")
-    for name in names:
-        if name.endswith(".py"):
-            (folder / name).write_bytes(_git(file, ["show", f"{commit}:./{name}"]))
+    _link_packages(file.resolve().parent, folder)
     with _without_modules_of(file.resolve().parent, folder):
-        return load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
+        loaded = load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
+        _refuse_imports_of_functions(folder / file.name)
+        return loaded
 
 
 def _commit(file: Path, revision: str) -> str:
@@ -46,10 +50,26 @@ def _commit(file: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def _git(file: Path, arguments: list[str]) -> bytes:
+def _content(file: Path, commit: str, name: str) -> bytes | None:
+    """What a file beside this one had in it, or the one that it links to; None for what is no file of the commit."""
+    told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
+    # `<object> blob <size>`, its content and a line's end; other words for folders and for links that lead nowhere.
+    header, _, content = told.partition(b"\n")
+    return content[:-1] if header.split()[1:2] == [b"blob"] else None
+
+
+def _link_packages(today: Path, folder: Path) -> None:
+    """Lets what is run in the folder import the packages that are beside the file today."""
+    for found in today.iterdir():
+        is_package = found.is_dir() and found.name.isidentifier() and found.name != "__pycache__"
+        if is_package and not (folder / f"{found.name}.py").exists():
+            (folder / found.name).symlink_to(found)
+
+
+def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
     """What git answers about the folder of a file; nothing where it refuses."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
-    return subprocess.run(command, capture_output=True, check=False).stdout
+    return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
 
 @contextmanager
@@ -73,3 +93,28 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
     for name in here:
         del sys.modules[name]
     return here
+
+
+def _refuse_imports_of_functions(file: Path) -> None:
+    """A function that imports a file beside it does so when it runs: it would find that of today, or none."""
+    trees, pending = {}, [file]
+    while pending:
+        here = pending.pop()
+        if here not in trees:
+            trees[here] = ast.parse(here.read_bytes())
+            pending += [found for node in ast.walk(trees[here]) for found in _imported(node, here)]
+    for here, tree in trees.items():
+        functions = (x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
+        for node in (x for function in functions for x in ast.walk(function)):
+            for found in _imported(node, here):
+                what = f"{found.stem} is imported within a function, which does not find that of a revision"
+                raise ModelError(f"{here.name}:{getattr(node, 'lineno', 0)}: {what}; import it at the top of the file")
+
+
+def _imported(node: ast.AST, file: Path) -> list[Path]:
+    """The files beside a file that a statement of it imports."""
+    names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    files = [file.with_name(f"{name.partition('.')[0]}.py") for name in names]
+    return [found for found in files if found.exists()]

@@ -78,7 +78,7 @@ class Edit:
 def candidates(function: FunctionType) -> list[Edit]:
     """Every edit of a function that may weaken a guard or drop an update, in the order of the source."""
     code = function.__code__
-    definition = _definition(_tree(code.co_filename), code)
+    definition = definition_of(_tree(code.co_filename), code)
     if definition is None:
         return []
     meanings = _meanings(definition)
@@ -165,7 +165,7 @@ def _tree(file: str) -> ast.Module:
     return ast.parse("".join(linecache.getlines(file)))
 
 
-def _definition(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
+def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
     """The definition that a code object comes from; None where it has none of its own, as a lambda."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
@@ -180,7 +180,7 @@ def lies_in(edit: Edit, function: FunctionType) -> bool:
     code = function.__code__
     if code.co_filename != edit.file:
         return False
-    definition = _definition(_tree(edit.file), code)
+    definition = definition_of(_tree(edit.file), code)
     return definition is not None and definition.lineno <= edit.line <= (definition.end_lineno or 0)
 
 

@@ -17,10 +17,13 @@ from isrcheck.checker.mutation.edits import Edit, candidates, edited, lies_in
 from isrcheck.model.language import Model
 from isrcheck.model.language.errors import ModelError, UnknownName, nearest
 from isrcheck.model.language.model import kebab
+from isrcheck.model.language.running import is_a_modellers
 from isrcheck.model.language.system import Transition
 from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
+SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
+"""How the names of modules begin that models are written in and that ship."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """What an edit raises that makes no model."""
 
@@ -144,12 +147,40 @@ def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
     """The functions of a model and of the modules that it is written in, most special first, each once."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
-        module = sys.modules.get(base.__module__)
-        for place in () if base in (Model, object) else (vars(base), vars(module) if module else {}):
-            for found in list(place.values()):
-                if isinstance(found, FunctionType) and found not in seen and _is_a_models_own(found):
-                    seen.add(found)
-                    yield found
+        for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
+            if found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _members(cls: type) -> list[FunctionType]:
+    return [x for x in list(vars(cls).values()) if isinstance(x, FunctionType) and _is_a_models_own(x)]
+
+
+def _beside(cls: type) -> Iterator[FunctionType]:
+    """The functions of modellers that the module of a class has, its own and those that it imports."""
+    for found in list(_module_of(cls).values()):
+        if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
+            yield found
+
+
+def _module_of(cls: type) -> dict[str, Any]:
+    """The names of the module of a class: those that its functions see.
+
+    By its name alone another module may be found: a user's file is none that is imported, and of a file beside it there
+    may be two versions.
+    """
+    seen = (f.__globals__ for f in _members(cls))
+    found = next((names for names in seen if names.get("__name__") == cls.__module__), None)
+    if found is None:
+        named = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        found = named if named.get(cls.__name__) is cls else {}
+    return found
+
+
+def _is_a_modellers(function: FunctionType) -> bool:
+    module = function.__module__
+    return module.startswith(SHIPPED) or is_a_modellers(module, function.__code__.co_filename)
 
 
 def _is_a_models_own(function: FunctionType) -> bool:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import hashlib
-import inspect
-import textwrap
+import linecache
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Final, Literal
 
+from isrcheck.checker.mutation.edits import definition_of
 from isrcheck.checker.mutation.mutants import functions_of
 from isrcheck.model.language import Model
 from isrcheck.model.language.expressions import Expression, Leaf, topological
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 
+Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
@@ -80,18 +83,10 @@ def differences(old: Model, new: Model) -> Differences:
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
     """The functions that a model is written in by their names, those of the most special class first."""
     found: dict[str, FunctionType] = {}
-    for function in (*functions_of(cls), *_beside(cls)):
-        if not function.__name__.startswith("told_"):
-            found.setdefault(function.__name__, function)
+    for function in functions_of(cls):
+        if _written(function) is not None and not function.__name__.startswith("told_"):
+            found.setdefault(_name(function), function)
     return found
-
-
-def _beside(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions that stand beside a model in its file, which is no module that others import."""
-    own = next((f for f in vars(cls).values() if isinstance(f, FunctionType)), None)
-    for other in list(own.__globals__.values()) if own is not None else ():
-        if isinstance(other, FunctionType) and other.__module__ == cls.__module__:
-            yield other
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
@@ -123,30 +118,71 @@ def _changed(old: FunctionType, new: FunctionType) -> ChangedFunction | None:
     lost = [g for g in here if g.text not in {x.text for x in there}]
     added = [g for g in there if g.text not in {x.text for x in here}]
     lines = difflib.unified_diff(_lines(old), _lines(new), lineterm="", n=2)
-    return ChangedFunction(new.__name__, old.__name__, _where(new, 1), tuple(lost), tuple(added), tuple(lines)[2:])
+    where = _where(new, new.__code__.co_firstlineno)
+    return ChangedFunction(_name(new), _name(old), where, tuple(lost), tuple(added), tuple(lines)[2:])
 
 
-def _tree(function: FunctionType) -> ast.FunctionDef:
-    (tree,) = ast.parse("\n".join(_lines(function))).body
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
+def _name(function: FunctionType) -> str:
+    """What a function is called: for a lambda, the name that it is given."""
+    node = _written(function)
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else function.__name__
+
+
+def _written(function: FunctionType) -> Statement | None:
+    """The statement of its file that defines a function; None where there is none that gives it a name.
+
+    A function that another one returns has that one's text, and one that a program wrote has none.
+    """
+    tree, code = _parsed("".join(_file(function))), function.__code__
+    return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)
+
+
+def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
+    """The assignments to a name of a lambda that begins in a line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            inside = (x for x in ast.walk(node) if isinstance(x, ast.Lambda))
+            if isinstance(target, ast.Name) and any(x.lineno == line for x in inside):
+                yield node
+
+
+def _file(function: FunctionType) -> list[str]:
+    """The lines of the file that a function is in; none where there is no file."""
+    linecache.checkcache(function.__code__.co_filename)
+    return linecache.getlines(function.__code__.co_filename)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def _lines(function: FunctionType) -> list[str]:
-    return textwrap.dedent(inspect.getsource(function)).splitlines()
+    """The lines of a function without their indentation."""
+    node = _written(function)
+    if node is None:
+        return []
+    first, indent = function.__code__.co_firstlineno, node.col_offset
+    lines = [line.rstrip("\n") for line in _file(function)[min(first, node.lineno) - 1 : node.end_lineno]]
+    # A line of a docstring may begin before the function does.
+    return [line[indent:] if line[:indent].isspace() else line for line in lines]
 
 
 def _code(function: FunctionType) -> str:
     """What a function is without its docstring, however it is laid out."""
-    tree = _tree(function)
-    if ast.get_docstring(tree) is not None:
-        tree.body = tree.body[1:]
-    return ast.dump(tree)
+    node = _written(function)
+    if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+        node = copy.copy(node)
+        node.body = node.body[1:]
+    return "" if node is None else ast.dump(node)
 
 
 def _guards(function: FunctionType) -> Iterator[Guard]:
     """What a function requires, conjunct by conjunct."""
-    for node in ast.walk(_tree(function)):
+    written = _written(function)
+    for node in () if written is None else ast.walk(written):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "require":
             for conjunct in (part for argument in node.args for part in _conjuncts(argument)):
                 yield Guard(" ".join(ast.unparse(conjunct).split()), _where(function, conjunct.lineno))
@@ -161,8 +197,7 @@ def _conjuncts(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _where(function: FunctionType, line: int) -> str:
-    code = function.__code__
-    return f"{Path(code.co_filename).name}:{code.co_firstlineno + line - 1}"
+    return f"{Path(function.__code__.co_filename).name}:{line}"
 
 
 # --- as it is meant -------------------------------------------------------------------------------------------------
