@@ -137,7 +137,8 @@ def _settings(found: Review) -> Iterator[str]:
         if before is not None and after is not None:
             yield f"{name} {before} -> {after} ({declared[name].meaning})"
         elif not _is_another(found):
-            yield f"{name} {before or 'new:'} {after or 'gone'} ({declared[name].meaning})"
+            what = "gone" if after is None else f"new: {after}"
+            yield f"{name} {what} ({declared[name].meaning})"
 
 
 def _fairness(found: Review) -> list[str]:

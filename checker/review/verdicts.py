@@ -12,11 +12,11 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.reports.liveness import lasso_text
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
-from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.review.questions import asked_invariants
+from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.checker.wording.layout import plural
-from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language import UnknownName
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import askable
