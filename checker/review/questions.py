@@ -20,11 +20,13 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 class Questions:
     """Invariants and properties by name that say something else than before, and what of the states is said otherwise.
 
-    `fairness` are the actions of which something else is promised: what, before and after.
+    `cut` says that other states are left out by constraints: what is no longer looked at is not mended. `fairness` are
+    the actions of which something else is promised: what, before and after.
     """
 
     predicates: frozenset[str]
     states: tuple[str, ...]
+    cut: bool
     fairness: tuple[tuple[str, str, str], ...]
 
 
@@ -42,6 +44,7 @@ def questions(old: Side, new: Side) -> Questions:
     return Questions(
         frozenset(key[0] for key in changed if not key[1] and key in here and key in there),
         (*_states(then, now), *constraints),
+        bool(constraints),
         tuple(_fairness(old, new)),
     )
 

@@ -114,13 +114,13 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
         text = differences(old.model, new.model)
         asked = questions(old, new)
     tell("invariants and properties")
-    rows, results = verdicts(old, new, wanted.limits, asked.predicates)
+    rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
     compared = compare(old, new, wanted.visible, wanted.bounds)
     recorded = None
     if wanted.scenarios:
         tell("scenarios")
-        recorded = scenarios(old, new, wanted.limits, asked.predicates)
+        recorded = scenarios(old, new, wanted.limits, asked)
     guards = None
     if wanted.mutate:
         tell("guards")

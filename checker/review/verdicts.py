@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.reports.liveness import lasso_text
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
-from isrcheck.checker.review.questions import asked_invariants
+from isrcheck.checker.review.questions import Questions, asked_invariants
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.checker.wording.layout import plural
@@ -86,19 +86,17 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
     return "same" if before.text == after.text else "other"
 
 
-def verdicts(
-    old: Side, new: Side, limits: Limits, otherwise: frozenset[str] = frozenset()
-) -> tuple[list[Row], tuple[Result, Result]]:
+def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
     """Every invariant and property of both sides, asked of all their states; what the models name stands first.
 
-    `otherwise` are those that do not say the same in both. A state without a next one is looked for in both where one
-    side is asked for it.
+    `asked` says in what the questions differ. A state without a next one is looked for in both where one side is asked
+    for it.
     """
     deadlock = old.deadlock or new.deadlock
     results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
     named = dict.fromkeys((*old.loaded.cls.invariants, *new.loaded.cls.invariants))
     first = {name: i for i, name in enumerate(named)}
-    rows = _rows(*results, otherwise)
+    rows = _rows(*results, asked)
     return sorted(rows, key=lambda row: first.get(row.name, len(first))), results
 
 
@@ -134,7 +132,7 @@ def _findings(result: Result) -> dict[str, Finding]:
     return result.findings if result.deadlock is None else {**result.findings, "deadlock": result.deadlock}
 
 
-def _rows(before: Result, after: Result, otherwise: frozenset[str]) -> Iterator[Row]:
+def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
     for kind, here, there in (
         ("invariant", _findings(before), _findings(after)),
         ("property", before.liveness, after.liveness),
@@ -142,7 +140,14 @@ def _rows(before: Result, after: Result, otherwise: frozenset[str]) -> Iterator[
         for name in dict.fromkeys([*here, *there]):
             found = here.get(name) or there[name]
             answers = _answer(here.get(name)), _answer(there.get(name))
-            yield Row(name, kind, found.sentence, *answers, name in otherwise)  # type: ignore[arg-type]
+            otherwise = _is_another_question({name}, *answers, asked)
+            yield Row(name, kind, found.sentence, *answers, otherwise)  # type: ignore[arg-type]
+
+
+def _is_another_question(names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions) -> bool:
+    """Whether what is asked by some names is not what was, or is violated no more where other states are left out."""
+    hidden = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
+    return not asked.predicates.isdisjoint(names) or (asked.cut and hidden)
 
 
 def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
@@ -213,27 +218,27 @@ class Scenarios:
         }
 
 
-def scenarios(old: Side, new: Side, limits: Limits, otherwise: frozenset[str] = frozenset()) -> Scenarios:
+def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """The recorded scenarios of the old model and of the new one, asked of both.
 
-    What is set on one side alone is set in the scenarios, too. `otherwise` are the invariants and properties that do
-    not say the same in both: a scenario that asks them is none that is mended.
+    What is set on one side alone is set in the scenarios, too. `asked` says in what the questions differ: a scenario
+    that does not ask the same of both is none that is mended.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
-    turned, asked, unable, unread = list[Turned](), 0, list[str](), list[str]()
+    turned, count, unable, unread = list[Turned](), 0, list[str](), list[str]()
     for scenario in _different(_of((old.loaded, new.loaded), unread), own):
         try:
             before, after = (_outcome(scenario, *pair, limits) for pair in zip((old, new), own, strict=True))
         except UnknownName:
             unable.append(scenario.name)
             continue
-        asked += 1
-        changed = before.asked != after.asked or bool(after.asked & otherwise)
+        count += 1
+        changed = before.asked != after.asked or _is_another_question(after.asked, before.answer, after.answer, asked)
         turn = _turn(before.answer, after.answer, changed)
         if turn == "open" or before.answer != after.answer:
             texts = before.answer.text, after.answer.text
             turned.append(Turned(scenario.name, scenario.title, *texts, turn, after.kind))
-    return Scenarios(tuple(turned), asked, tuple(unable), tuple(unread))
+    return Scenarios(tuple(turned), count, tuple(unable), tuple(unread))
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:

@@ -127,6 +127,10 @@ def test_a_constraint_and_initial_states_count(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, old, new, "--no-scenarios")
     assert essence(said)[1] == "What changes: few new; constraint few otherwise."
     assert data["states"] == ["constraint few"]
+    # What would come after the first large state is no longer looked at: nothing is mended.
+    assert essence(said)[0] == (
+        "old -> new asks otherwise comes-back (violated: stuck after 4 states before, holds, vacuously after)."
+    )
     start = "    def initial(self, s):\n        s.n = 1\n\n" + SMALL
     said, data = reviewed(tmp_path, old, written(tmp_path, "other.py", (SMALL, start)), "--no-scenarios")
     assert data["states"] == ["the initial states"]
