@@ -219,6 +219,31 @@ def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_setti
         assert (turned["before"], turned["after"]) == ("small violated in 4 states", "small violated in 3 states")
 
 
+def test_what_two_versions_have_by_default_is_theirs_in_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version with one setting more, and another default: two at once, over what the scenario sets."""
+    recorded(tmp_path, monkeypatch, SCENARIO.replace("top = 5", "top = 5\nstep = 1"))
+    more = '    more = setting(1, at_least=1, at_most=2, meaning="more")\n'
+    new = written(tmp_path, "new.py", ("    # settings\n", more), ("step = setting(1", "step = setting(2"))
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
+    (turned,) = data["scenarios"]["turned"]
+    assert (turned["before"], turned["after"]) == ("small violated in 4 states", "small violated in 3 states")
+    assert "more new: 1 (more)" in essence(said)[1]
+
+
+def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks all invariants that there are."""
+    recorded(tmp_path, monkeypatch, SCENARIO.replace('invariants = ["small"]\n', ""))
+    new = written(tmp_path, "new.py", ("s.n <= 2", "s.n <= 9"), ("def small", "def little"))
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
+    assert [x["turn"] for x in data["scenarios"]["turned"]] == ["otherwise"]
+    assert "mends" not in essence(said)[0]
+    assert "asks no more small (violated in 4 states before)" in essence(said)[0]
+
+
 def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "counterexamples"
     folder.mkdir()
