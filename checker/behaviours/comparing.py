@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from isrcheck.checker.behaviours.endings import Endings, endings
@@ -14,18 +14,26 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.model.language import Model
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.system import shown
 from isrcheck.model.language.tracing import trace
 
 
 @dataclass(frozen=True)
 class Side:
-    """A model at its settings, what it is called beside the other one, and by what `load_model_class` finds it."""
+    """A model at its settings, what it is called beside the other one, and by what `load_model_class` finds it.
+
+    `own` are the names of the settings that were given for this side alone. `fairness` and `deadlock` are those of a
+    check of it: what is promised of its actions, and whether states without a next one are looked for.
+    """
 
     name: str
     loaded: LoadedModel
     model: Model
     spec: str = ""
+    own: frozenset[str] = frozenset()
+    fairness: Fairness = field(default_factory=Fairness)
+    deadlock: bool = False
 
 
 @dataclass(frozen=True)

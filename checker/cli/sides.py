@@ -70,7 +70,8 @@ class Sides:
 
         loaded, name, found = self._loaded(i, spec, leaving)
         with blaming(loaded.origin):
-            return Side(name, loaded, model_at(loaded, self.settings | self.own_settings[i], self.profile), found)
+            model = model_at(loaded, self.settings | self.own_settings[i], self.profile)
+            return Side(name, loaded, model, found, frozenset(self.own_settings[i]))
 
     def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str, str]:
         """A side's model, its name, and where it is now."""
@@ -110,7 +111,15 @@ class Sides:
         loaded = load_model_class(scenario.specification())
         changed = settings_of(loaded.cls, loaded.name, self.settings | self.own_settings[i])
         with blaming(loaded.origin):
-            return Side(scenario.name, loaded, loaded.cls(**scenario.settings | changed), scenario.specification())
+            return Side(
+                scenario.name,
+                loaded,
+                loaded.cls(**scenario.settings | changed),
+                scenario.specification(),
+                frozenset(self.own_settings[i]),
+                scenario.fairness,
+                scenario.deadlock,
+            )
 
 
 _SIDES: Final = (

@@ -231,12 +231,12 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
     digests: dict[Expression, str] = {}
     found: dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {}
     for t in system.transitions:
-        updates = ((system.leaves[leaf].path, _digest(e, digests)) for leaf, e in t.updates.items())
-        found.setdefault(t.label.action, {})[str(t.label)] = _digest(t.guard, digests), tuple(sorted(updates))
+        updates = ((system.leaves[leaf].path, digest(e, digests)) for leaf, e in t.updates.items())
+        found.setdefault(t.label.action, {})[str(t.label)] = digest(t.guard, digests), tuple(sorted(updates))
     return found
 
 
-def _digest(expression: Expression, known: dict[Expression, str]) -> str:
+def digest(expression: Expression, known: dict[Expression, str]) -> str:
     """What an expression says, whatever numbers the scalars have."""
     for node in topological([expression]):
         if node not in known:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Final
 
 from isrcheck.checker.behaviours.comparing import OneWay
 from isrcheck.checker.behaviours.endings import Ending
 from isrcheck.checker.mutation.table import WIDEST
-from isrcheck.checker.review.differences import ChangedFunction
+from isrcheck.checker.review.differences import ChangedFunction, Differences
 from isrcheck.checker.review.reviewing import Review
 from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
@@ -31,13 +31,22 @@ def essence(found: Review) -> tuple[str, str, str]:
 
 
 def _verdicts(found: Review) -> str:
-    turned = () if found.scenarios is None else found.scenarios.turned
+    alone, open_ones = found.turned("alone"), found.recorded("open")
+    new = [row for row in alone if row.before is None]
+    gone = [row for row in alone if row.after is None]
     parts = [
-        _part("breaks", _named(found.turned("broken"), after=True)),
-        _part("mends", _named(found.turned("mended"), after=False)),
-        _part("breaks scenario", _titles([x for x in turned if x.before == "holds"])),
-        _part("mends scenario", _titles([x for x in turned if x.after == "holds"])),
+        _part("breaks", _named(found.turned("broken"), _after)),
+        _part("asks newly", _named([row for row in new if row.breaks or row.is_open], _after)),
+        _part("mends", _named(found.turned("mended"), _before)),
+        _part("makes vacuous", _named(found.turned("vacuous"), _before)),
+        _part("asks otherwise", _named(found.turned("otherwise"), _both)),
+        _part("asks no more", _named(gone, _before)),
+        _part("breaks scenario", _titles(found.recorded("broken"))),
+        _part("mends scenario", _titles(found.recorded("mended"))),
+        _part("makes vacuous scenario", _titles(found.recorded("vacuous"))),
+        _part("asks otherwise in scenario", _titles(found.recorded("otherwise"))),
         _open(found),
+        _part("leaves open scenario", [_some([each.name for each in open_ones])] if open_ones else []),
     ]
     said = [part for part in parts if part]
     return "; ".join(said) if said else f"turns no verdict: {_unturned(found.rows)}"
@@ -52,13 +61,29 @@ def _open(found: Review) -> str:
     return f"leaves open {count} of {plural(len(found.rows), 'question')}" if count else ""
 
 
-def _named(rows: list[Row], after: bool) -> list[str]:
-    """Names with what was or is wrong, those together of which the same is said; of many, those that stand first."""
+def _before(row: Row) -> str:
+    assert row.before is not None
+    return "held" if row.before.text == "holds" else f"{row.before.text} before"
+
+
+def _after(row: Row) -> str:
+    assert row.after is not None
+    return row.after.text + (", asked otherwise" if row.otherwise else "")
+
+
+def _both(row: Row) -> str:
+    assert row.before is not None
+    assert row.after is not None
+    if row.before == row.after:
+        return f"{row.after.text} before and after"
+    return f"{row.before.text} before, {row.after.text} after"
+
+
+def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
+    """Names with what is said of them, those together of which the same is said; of many, those that stand first."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
-        answer = row.after if after else row.before
-        assert answer is not None
-        groups.setdefault(answer.text + ("" if after else " before"), []).append(row.name)
+        groups.setdefault(words(row), []).append(row.name)
     more = [f"{len(rows) - NAMED} more"] if len(rows) > NAMED else []
     return [*(f"{', '.join(names)} ({text})" for text, names in groups.items()), *more]
 
@@ -80,10 +105,12 @@ def _unturned(rows: Iterable[Row]) -> str:
 
 
 def _cause(found: Review) -> str:
-    guards = [] if _is_another(found) else _guards(found.text.changed)
-    parts = [*_purpose(found), *_settings(found), *guards]
+    text = [] if _is_another(found) else [*_guards(found.text.changed), *_functions(found.text), *_states(found)]
+    parts = [*_purpose(found), *_settings(found), *_fairness(found), *text]
     if not parts and found.text.actions:
         parts = [f"{plural(len(found.text.actions), 'action')}: {_some([name for name, _ in found.text.actions])}"]
+    if not parts and found.questions.predicates:
+        parts = [f"{_some(sorted(found.questions.predicates))} asked otherwise"]
     return "; ".join(parts) + "." if parts else "nothing that counts is written otherwise."
 
 
@@ -104,11 +131,32 @@ def _said(cls: type[Model]) -> str:
 
 
 def _settings(found: Review) -> Iterator[str]:
-    """Settings that differ, with what they mean; where the models differ they say no more than these."""
-    declared = type(found.new.model).declared_settings()
+    """Settings that differ, with what they mean; where the models differ they say no more than those of both."""
+    declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     for name, before, after in found.settings:
         if before is not None and after is not None:
             yield f"{name} {before} -> {after} ({declared[name].meaning})"
+        elif not _is_another(found):
+            what = "gone" if after is None else f"new: {after}"
+            yield f"{name} {what} ({declared[name].meaning})"
+
+
+def _fairness(found: Review) -> list[str]:
+    """Actions of which something else is promised."""
+    said = [f"{name} {before} -> {after}" for name, before, after in found.questions.fairness]
+    return [f"fairness of {_some(said)}"] if said else []
+
+
+def _functions(text: Differences) -> Iterator[str]:
+    """The functions that are new, gone or changed in something else than in guards."""
+    changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
+    for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
+        if names:
+            yield f"{_some(names)} {word}"
+
+
+def _states(found: Review) -> list[str]:
+    return [f"{_some(list(found.questions.states))} otherwise"] if found.questions.states else []
 
 
 def _guards(changed: Iterable[ChangedFunction]) -> list[str]:
@@ -151,8 +199,3 @@ def _refused(ending: Ending) -> str:
 def _some(texts: list[str]) -> str:
     more = len(texts) - MOST
     return ", ".join(texts[:MOST]) + (f" and {more} more" if more > 0 else "")
-
-
-def turned_words(turned: Turned) -> str:
-    """Which way a scenario turns."""
-    return "mended" if turned.after == "holds" else "broken" if turned.before == "holds" else "other"

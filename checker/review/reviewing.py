@@ -16,7 +16,8 @@ from isrcheck.checker.proofs.results import ProofResult
 from isrcheck.checker.proving import prove
 from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.checker.review.differences import Differences, differences
-from isrcheck.checker.review.verdicts import Row, Scenarios, scenarios, verdicts
+from isrcheck.checker.review.questions import Questions, questions
+from isrcheck.checker.review.verdicts import Row, Scenarios, Turned, scenarios, verdicts
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Review:
     new: Side
     settings: tuple[tuple[str, str | None, str | None], ...]
     text: Differences
+    questions: Questions
     rows: tuple[Row, ...]
     states: tuple[tuple[int, bool], tuple[int, bool]]
     scenarios: Scenarios | None
@@ -54,11 +56,19 @@ class Review:
         """The rows that turn in a way."""
         return [row for row in self.rows if row.turn == turn]
 
+    def recorded(self, turn: str) -> list[Turned]:
+        """The scenarios that turn in a way."""
+        return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
+
     @property
     def exit_code(self) -> int:
-        """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0."""
-        broken = {row.kind for row in self.turned("broken")}
-        unknown = bool(self.turned("open")) or self.behaviours.exit_code == Exit.LIMIT
+        """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0.
+
+        A new one that is violated counts as well, and so does a scenario.
+        """
+        broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
+        is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open"))
+        unknown = is_open or self.behaviours.exit_code == Exit.LIMIT
         codes = {Exit.VIOLATED: "invariant" in broken, Exit.NOT_LIVE: "property" in broken, Exit.LIMIT: unknown}
         return next((code for code, there in codes.items() if there), Exit.HOLDS)
 
@@ -71,6 +81,8 @@ class Review:
                 "old": compared.pop("a"),
                 "new": compared.pop("b"),
                 "settings": [list(row) for row in self.settings],
+                "fairness": [list(row) for row in self.questions.fairness],
+                "states": list(self.questions.states),
                 "functions": {
                     "changed": [
                         {
@@ -100,14 +112,15 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     tell("what is written")
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
+        asked = questions(old, new)
     tell("invariants and properties")
-    rows, results = verdicts(old, new, wanted.limits)
+    rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
     compared = compare(old, new, wanted.visible, wanted.bounds)
     recorded = None
     if wanted.scenarios:
         tell("scenarios")
-        recorded = scenarios(old, new, wanted.limits)
+        recorded = scenarios(old, new, wanted.limits, asked)
     guards = None
     if wanted.mutate:
         tell("guards")
@@ -123,6 +136,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
         compared.b,
         tuple(changed_settings(old, new)),
         text,
+        asked,
         tuple(rows),
         (counts[0], counts[1]),
         recorded,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from isrcheck.checker.behaviours.comparing import Comparison
 from isrcheck.checker.mutation.running import Mutation
@@ -12,10 +13,12 @@ from isrcheck.checker.mutation.table import how
 from isrcheck.checker.proofs.results import ProofResult
 from isrcheck.checker.reports.behaviours import endings_text, essence
 from isrcheck.checker.review.differences import ChangedFunction
-from isrcheck.checker.review.essence import turned_words
 from isrcheck.checker.review.reviewing import Review
-from isrcheck.checker.review.verdicts import Row
+from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
+
+WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
+"""What is said of a turn that is not called by its name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,14 @@ class Section:
 
 def sections(found: Review) -> list[Section]:
     """All that there is to say, what there is nothing to say of left out."""
-    made = [*_settings(found), *_text(found), _verdicts(found), *_scenarios(found), _behaviours(found.behaviours)]
+    made = [
+        *_settings(found),
+        *_fairness(found),
+        *_text(found),
+        _verdicts(found),
+        *_scenarios(found),
+        _behaviours(found.behaviours),
+    ]
     if found.guards is not None:
         made.append(_guards(found.guards))
     if found.proofs is not None:
@@ -47,9 +57,16 @@ def _settings(found: Review) -> Iterator[Section]:
     yield Section("Settings that differ", ("setting", "before", "after", "meaning"), rows)
 
 
+def _fairness(found: Review) -> Iterator[Section]:
+    rows = found.questions.fairness
+    if rows:
+        yield Section("Fairness that differs", ("action", "before", "after"), rows)
+
+
 def _text(found: Review) -> Iterator[Section]:
     text = found.text
-    if not (text.changed or text.new or text.gone or text.actions):
+    asked = found.questions
+    if not (text.changed or text.new or text.gone or text.actions or asked.predicates or asked.states):
         return
     rows = [row for function in text.changed for row in _function(function)]
     lines = [f"{word}: {', '.join(names)}" for word, names in (("New", text.new), ("Gone", text.gone)) if names]
@@ -57,6 +74,10 @@ def _text(found: Review) -> Iterator[Section]:
     for action, meaning in text.actions:
         meanings.setdefault(meaning, []).append(action)
     lines += [f"Actions, {meaning}: {', '.join(names)}" for meaning, names in sorted(meanings.items())]
+    if asked.states:
+        lines.append(f"Of the states, otherwise: {', '.join(asked.states)}")
+    if asked.predicates:
+        lines.append(f"Asked otherwise: {', '.join(sorted(asked.predicates))}")
     blocks = tuple((f"{f.name} ({f.where})", "\n".join(f.lines)) for f in text.changed)
     yield Section("What is written otherwise", ("function", "guard", "", "where"), tuple(rows), tuple(lines), blocks)
 
@@ -71,12 +92,13 @@ def _function(function: ChangedFunction) -> Iterator[tuple[str, ...]]:
 
 
 def _verdicts(found: Review) -> Section:
-    order = ("broken", "mended", "other", "open", "alone")
+    order = ("broken", "mended", "vacuous", "otherwise", "other", "open", "alone")
     unknown = [row for row in found.turned("open") if row.before == row.after]
     turned = [row for turn in order for row in found.turned(turn) if row not in unknown]
     rows = tuple((_turn(row), row.name, *(x.text if x else "-" for x in (row.before, row.after))) for row in turned)
     same = found.turned("same")
-    held = [row.name for row in same if row.after and row.after.verdict == "holds"]
+    holding = [(row.name, row.after) for row in same if row.after and row.after.verdict == "holds"]
+    held = [name + (" (vacuously)" if answer.vacuous else "") for name, answer in holding]
     kept = [f"{row.name} ({row.after.text})" for row in same if row.after and row.after.verdict == "violated"]
     lines = [
         f"{word}: {', '.join(names)}"
@@ -92,18 +114,24 @@ def _verdicts(found: Review) -> Section:
     return Section("Invariants and properties", ("", "name", "before", "after"), rows, tuple(lines))
 
 
-def _turn(row: Row) -> str:
-    return {"alone": "one side only", "other": "another trace"}.get(row.turn, row.turn)
+def _turn(row: Row | Turned) -> str:
+    if row.turn == "other" and isinstance(row, Row) and row.before is not None and row.before.vacuous:
+        return "no more vacuous"
+    return WORDS.get(row.turn, row.turn)
 
 
 def _scenarios(found: Review) -> Iterator[Section]:
     asked = found.scenarios
-    if asked is None or not (asked.asked or asked.not_asked):
+    if asked is None or not (asked.asked or asked.not_asked or asked.unread):
         return
-    rows = tuple((turned_words(x), x.name, x.before, x.after) for x in asked.turned)
-    lines = [f"{plural(asked.asked, 'recorded scenario')} of these models asked of both, {len(rows)} of them turn"]
+    rows = tuple((_turn(x), x.name, x.before, x.after) for x in asked.turned)
+    count = len(found.recorded("open"))
+    left = f", {count} open" if count else ""
+    turn = len(rows) - count
+    lines = [f"{plural(asked.asked, 'recorded scenario')} of these models asked of both, {turn} of them turn{left}"]
     if asked.not_asked:
         lines.append(f"Not asked, for one of them lacks a setting or an invariant: {', '.join(asked.not_asked)}")
+    lines += [f"Not asked: {why}" for why in asked.unread]
     yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
 
 

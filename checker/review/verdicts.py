@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,92 +12,142 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.reports.liveness import lasso_text
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
+from isrcheck.checker.review.questions import Questions, asked_invariants
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.checker.wording.layout import plural
-from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language import UnknownName
+from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import askable, predicate_at
+from isrcheck.model.language.tracing import askable
 
-Turn = Literal["broken", "mended", "open", "other", "same", "alone"]
-"""`other`: violated before and after, by traces of other lengths. `alone`: asked of one side only."""
+Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
+"""`vacuous`: holds, but only because nothing is ever to come, which was not so. `otherwise`: not broken, but not the
+same question. `other`: the same verdict, by traces of other lengths. `alone`: asked of one side only."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One verdict: holds, violated or incomplete, and in a few words."""
+    """One verdict: holds, violated or incomplete, and in a few words; whether it holds for want of anything to come."""
 
     verdict: str
     text: str
+    vacuous: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """An invariant or a property (`kind`) with its answers; None where it is not asked."""
+    """An invariant or a property (`kind`) with its answers; None where it is not asked.
+
+    `otherwise` says that it does not say the same in the two versions.
+    """
 
     name: str
     kind: Literal["invariant", "property"]
     sentence: str
     before: Answer | None
     after: Answer | None
+    otherwise: bool = False
 
     @property
     def turn(self) -> Turn:
         if self.before is None or self.after is None:
             return "alone"
-        pair = self.before.verdict, self.after.verdict
-        if "incomplete" in pair:
-            return "broken" if pair == ("holds", "violated") else "open"
-        if pair[0] != pair[1]:
-            return "broken" if pair[1] == "violated" else "mended"
-        return "same" if self.before.text == self.after.text else "other"
+        return _turn(self.before, self.after, self.otherwise)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it is violated now, and was not, or was not asked."""
+        is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
+        return is_new or self.turn == "broken"
+
+    @property
+    def is_open(self) -> bool:
+        is_new = self.before is None and self.after is not None and self.after.verdict == "incomplete"
+        return is_new or self.turn == "open"
 
     def to_json(self) -> dict[str, Any]:
         answers = [None if x is None else {"verdict": x.verdict, "text": x.text} for x in (self.before, self.after)]
         return {"name": self.name, "kind": self.kind, "turn": self.turn, "before": answers[0], "after": answers[1]}
 
 
-def verdicts(old: Side, new: Side, limits: Limits) -> tuple[list[Row], tuple[Result, Result]]:
-    """Every invariant and property of both sides, asked of all their states; what the models name stands first."""
-    results = _checked(old, limits), _checked(new, limits)
+def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
+    pair = before.verdict, after.verdict
+    if "incomplete" in pair:
+        return "open"
+    if pair == ("holds", "violated"):
+        return "broken"
+    if otherwise:
+        return "otherwise"
+    if after.vacuous and not before.vacuous:
+        return "vacuous"
+    if pair[0] != pair[1]:
+        return "mended"
+    return "same" if before.text == after.text else "other"
+
+
+def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
+    """Every invariant and property of both sides, asked of all their states; what the models name stands first.
+
+    `asked` says in what the questions differ. A state without a next one is looked for in both where one side is asked
+    for it.
+    """
+    deadlock = old.deadlock or new.deadlock
+    results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
     named = dict.fromkeys((*old.loaded.cls.invariants, *new.loaded.cls.invariants))
     first = {name: i for i, name in enumerate(named)}
-    return sorted(_rows(*results), key=lambda row: first.get(row.name, len(first))), results
+    rows = _rows(*results, asked)
+    return sorted(rows, key=lambda row: first.get(row.name, len(first))), results
 
 
-def _checked(side: Side, limits: Limits) -> Result:
+def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
     with blaming(side.loaded.origin):
-        names = tuple(_askable(side.loaded, side.model))
+        names = tuple(asked_invariants(side.loaded, side.model))
         liveness = tuple(askable(side.model, side.loaded.properties))
-    settings = dict(side.model.settings)
     return _finished(
-        check(side.loaded, settings, profile=BARE, invariants=names, liveness=liveness, keep_going=True, limits=limits)
+        check(
+            side.loaded,
+            dict(side.model.settings),
+            profile=BARE,
+            invariants=names,
+            liveness=liveness,
+            fairness=side.fairness,
+            deadlock=deadlock,
+            keep_going=True,
+            limits=limits,
+        )
     )
 
 
 def _finished(result: Result) -> Result:
-    """A result, unless somebody wants to have none."""
+    """A result, unless somebody wants to have none, or it is that the model has no meaning in some state."""
     if result.exit_code == Exit.INTERRUPTED:
         raise KeyboardInterrupt
+    if result.evaluation is not None:
+        raise EvaluationError(result.evaluation.what, result.evaluation.where)
     return result
 
 
-def _askable(loaded: LoadedModel, model: Model) -> Iterator[str]:
-    """The invariants that are not about what a setting switches off."""
-    for name, predicate in loaded.invariants.items():
-        with suppress(UnknownName):
-            predicate_at(model, name, predicate)
-            yield name
+def _findings(result: Result) -> dict[str, Finding]:
+    return result.findings if result.deadlock is None else {**result.findings, "deadlock": result.deadlock}
 
 
-def _rows(before: Result, after: Result) -> Iterator[Row]:
+def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
     for kind, here, there in (
-        ("invariant", before.findings, after.findings),
+        ("invariant", _findings(before), _findings(after)),
         ("property", before.liveness, after.liveness),
     ):
         for name in dict.fromkeys([*here, *there]):
             found = here.get(name) or there[name]
-            yield Row(name, kind, found.sentence, _answer(here.get(name)), _answer(there.get(name)))  # type: ignore[arg-type]
+            answers = _answer(here.get(name)), _answer(there.get(name))
+            otherwise = _is_another_question({name}, *answers, asked)
+            yield Row(name, kind, found.sentence, *answers, otherwise)  # type: ignore[arg-type]
+
+
+def _is_another_question(names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions) -> bool:
+    """Whether what is asked by some names is not what was, or is violated no more where other states are left out."""
+    hidden = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
+    return not asked.predicates.isdisjoint(names) or (asked.cut and hidden)
 
 
 def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
@@ -113,6 +162,8 @@ def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
             return Answer("violated", f"violated: {lasso_text(finding)}")
         case PropertyFinding(verdict="incomplete"):
             return Answer("incomplete", f"open: {finding.why}")
+        case PropertyFinding(vacuous=True):
+            return Answer("holds", "holds, vacuously", vacuous=True)
     return Answer("holds", "holds")
 
 
@@ -120,74 +171,109 @@ def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What a check of a scenario says: the answer, what was asked, and what kind of thing is violated, if any is."""
+
+    answer: Answer
+    asked: frozenset[str]
+    kind: Literal["invariant", "property"]
+
+
+@dataclass(frozen=True)
 class Turned:
-    """A scenario with its verdicts in the two models: the exit codes of a check in words."""
+    """A scenario with its verdicts in the two models, in words, where they are not the same or not known.
+
+    `kind` is that of what is violated after.
+    """
 
     name: str
     title: str
     before: str
     after: str
+    turn: Turn
+    kind: Literal["invariant", "property"]
 
     def to_json(self) -> dict[str, Any]:
-        return vars(self).copy()
+        return {"name": self.name, "title": self.title, "turn": self.turn, "before": self.before, "after": self.after}
 
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Those of which the verdict turns, how many were asked, and those that one of the models cannot be asked."""
+    """Those of which the verdict turns or is open, how many were asked, and which were not.
+
+    One of the models lacks what those in `not_asked` ask for; `unread` says of files what is wrong with them.
+    """
 
     turned: tuple[Turned, ...] = ()
     asked: int = 0
     not_asked: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "asked": self.asked,
             "not_asked": list(self.not_asked),
+            "unread": list(self.unread),
             "turned": [each.to_json() for each in self.turned],
         }
 
 
-def scenarios(old: Side, new: Side, limits: Limits) -> Scenarios:
+def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """The recorded scenarios of the old model and of the new one, asked of both.
 
-    What is set on one side alone is set in the scenarios, too.
+    What is set on one side alone is set in the scenarios, too. `asked` says in what the questions differ: a scenario
+    that does not ask the same of both is none that is mended.
     """
-    own = [_own_settings(a.model, b.model) for a, b in ((old, new), (new, old))]
-    turned, asked, unable = list[Turned](), 0, list[str]()
-    for scenario in _different(_of((old.loaded, new.loaded)), own):
+    own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
+    turned, count, unable, unread = list[Turned](), 0, list[str](), list[str]()
+    for scenario in _different(_of((old.loaded, new.loaded), unread), own):
         try:
-            found = [_outcome(scenario, side, mine, limits) for side, mine in zip((old, new), own, strict=True)]
+            before, after = (_outcome(scenario, *pair, limits) for pair in zip((old, new), own, strict=True))
         except UnknownName:
             unable.append(scenario.name)
             continue
-        asked += 1
-        if found[0] != found[1]:
-            turned.append(Turned(scenario.name, scenario.title, *found))
-    return Scenarios(tuple(turned), asked, tuple(unable))
+        count += 1
+        changed = before.asked != after.asked or _is_another_question(after.asked, before.answer, after.answer, asked)
+        turn = _turn(before.answer, after.answer, changed)
+        if turn == "open" or before.answer != after.answer:
+            texts = before.answer.text, after.answer.text
+            turned.append(Turned(scenario.name, scenario.title, *texts, turn, after.kind))
+    return Scenarios(tuple(turned), count, tuple(unable), tuple(unread))
 
 
-def _own_settings(mine: Model, other: Model) -> dict[str, Any]:
-    """The settings in which a side differs from one of the same kind; a scenario keeps its own bounds."""
-    if not _same_settings(mine, other):
-        return {}
-    bounds = {name for name, setting in type(mine).declared_settings().items() if setting.bound is not None}
-    return {n: x for n, x in mine.settings.items() if x != other.settings[n] and n not in bounds}
+def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
+    """What was set for a side alone and, of two versions of a model, what differs; a scenario keeps its bounds."""
+    declared = type(mine.model).declared_settings()
+    is_same = type(mine.model).__name__ == type(other.model).__name__
+    found = {}
+    for name, value in mine.model.settings.items():
+        there = other.model.settings
+        differs = name not in there or value != there[name]
+        wanted = differs and (name in mine.own or (name in there and (is_same or name in other.own)))
+        if wanted and declared[name].bound is None:
+            found[name] = value
+    return found
 
 
-def _same_settings(mine: Model, other: Model) -> bool:
-    """Whether two models are one, perhaps in two versions of its file."""
-    return type(mine).__name__ == type(other).__name__ and mine.settings.keys() == other.settings.keys()
+def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
+    """The scenarios of some models, those of files by the names of these, in the order of their names.
 
-
-def _of(models: Iterable[LoadedModel]) -> Iterator[Scenario]:
-    """The scenarios of some models, those of files by the names of these, in the order of their names."""
+    `unread` is given what is wrong with those that cannot be read.
+    """
     names = {loaded.name if loaded.origin is None else loaded.origin.name for loaded in models}
-    for folder, root in folders(()):
-        with suppress(DamagedScenario):
+    try:
+        there = folders(())
+    except DamagedScenario as error:
+        unread.append(str(error))
+        return
+    for folder, root in there:
+        try:
             scenario = read(folder, root)
-            if scenario.model.partition(":")[0] in names:
-                yield scenario
+        except (DamagedScenario, OSError) as error:
+            unread.append(str(error))
+            continue
+        if scenario.model.partition(":")[0] in names:
+            yield scenario
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
@@ -200,7 +286,7 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
     return list(first.values())
 
 
-def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> str:
+def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome:
     """What a check of a scenario says in a model; `UnknownName` for settings or invariants that it does not have."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
@@ -217,14 +303,17 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
         keep_going=scenario.keep_going,
         limits=limits,
     )
-    return _said(_finished(result))
+    kind: Literal["invariant", "property"] = "property" if result.exit_code == Exit.NOT_LIVE else "invariant"
+    return Outcome(_said(_finished(result)), frozenset((*result.findings, *result.liveness)), kind)
 
 
-def _said(result: Result) -> str:
-    found: dict[str, Finding | PropertyFinding] = {**result.findings, **result.liveness}
-    if result.deadlock is not None:
-        found["deadlock"] = result.deadlock
-    violated = [f"{name} {answer.text}" for name, f in found.items() if (answer := _answer(f)) and f.trace is not None]
+def _said(result: Result) -> Answer:
+    found: dict[str, Finding | PropertyFinding] = {**_findings(result), **result.liveness}
+    answers = {name: _answer(finding) for name, finding in found.items()}
+    violated = [f"{name} {x.text}" for name, x in answers.items() if x is not None and x.verdict == "violated"]
     if violated:
-        return ", ".join(violated)
-    return "holds" if result.exit_code == Exit.HOLDS else f"{result.verdict}: {result.reason}"
+        return Answer("violated", ", ".join(violated))
+    if result.exit_code != Exit.HOLDS:
+        return Answer("incomplete", f"{result.verdict}: {result.reason}")
+    vacuous = [name for name, x in answers.items() if x is not None and x.vacuous]
+    return Answer("holds", f"holds, {', '.join(vacuous)} vacuously" if vacuous else "holds", bool(vacuous))

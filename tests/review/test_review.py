@@ -196,6 +196,7 @@ def test_a_setting_of_one_side_is_set_in_scenarios_but_a_bound_is_not(
         {
             "name": "grows",
             "title": "A number that grows too large",
+            "turn": "mended",
             "before": "is-small violated in 5 states",
             "after": "holds",
         }

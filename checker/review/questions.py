@@ -1,0 +1,111 @@
+"""What is asked of two versions of a model: which predicates say something else, and what is promised of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.checker.behaviours.comparing import Side
+from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.review.differences import digest
+from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language.expressions import Expression
+from isrcheck.model.language.system import Predicate, Question, TransitionSystem
+from isrcheck.model.language.tracing import Invariant, askable, predicate_at, trace
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Invariants and properties by name that say something else than before, and what of the states is said otherwise.
+
+    `cut` says that other states are left out by constraints: what is no longer looked at is not mended. `fairness` are
+    the actions of which something else is promised: what, before and after.
+    """
+
+    predicates: frozenset[str]
+    states: tuple[str, ...]
+    cut: bool
+    fairness: tuple[tuple[str, str, str], ...]
+
+
+def questions(old: Side, new: Side) -> Questions:
+    """What is asked otherwise.
+
+    Where one model is given other settings, both versions are looked at with those of the old one: that a setting
+    changes what an invariant says is said with the setting, and is no change of the invariant.
+    """
+    then, now = _system(old.loaded, old.model), _system(new.loaded, _at_settings_of(old.model, new.model))
+    here, there = _predicates(then), _predicates(now)
+    names = sorted({*here, *there})
+    changed = [name for name in names if here.get(name) != there.get(name)]
+    constraints = [f"constraint {name}" for name, is_constraint in changed if is_constraint]
+    return Questions(
+        frozenset(key[0] for key in changed if not key[1] and key in here and key in there),
+        (*_states(then, now), *constraints),
+        bool(constraints),
+        tuple(_fairness(old, new)),
+    )
+
+
+def asked_invariants(loaded: LoadedModel, model: Model) -> dict[str, Invariant]:
+    """The invariants that are not about what a setting switches off."""
+    found = {}
+    for name, predicate in loaded.invariants.items():
+        with suppress(UnknownName):
+            predicate_at(model, name, predicate)
+            found[name] = predicate
+    return found
+
+
+def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
+    return trace(model, asked_invariants(loaded, model), askable(model, loaded.properties))
+
+
+def _at_settings_of(old: Model, new: Model) -> Model:
+    """A model at the settings of another one, if it has them."""
+    if new.settings == old.settings:
+        return new
+    with suppress(UnknownName):
+        return type(new)(**old.settings)
+    return new
+
+
+def _predicates(system: TransitionSystem) -> dict[tuple[str, bool], Any]:
+    """What each predicate says, by its name and whether it is a constraint."""
+    known: dict[Expression, str] = {}
+    found: dict[tuple[str, bool], Any] = {}
+    for predicate in system.invariants:
+        found[predicate.name, False] = _said(predicate, known)
+    for constraint in system.constraints:
+        found[constraint.name, True] = _said(constraint, known)
+    for question in system.questions:
+        found.setdefault((question.name, False), []).append(_asked(question, known))
+    return found
+
+
+def _said(predicate: Predicate, known: dict[Expression, str]) -> tuple[str, ...]:
+    return digest(predicate.holds, known), digest(predicate.failure, known)
+
+
+def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
+    parts = (question.region, question.source, question.mark, question.failure)
+    how = question.choice, sorted(question.never), question.stable, question.initially
+    return *(digest(part, known) for part in parts), *how
+
+
+def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
+    """Variables that are not the same or, where they are, other initial states."""
+    here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
+    if here != there:
+        yield "the variables"
+    elif set(old.initial) != set(new.initial):
+        yield "the initial states"
+
+
+def _fairness(old: Side, new: Side) -> Iterator[tuple[str, str, str]]:
+    here, there = (side.fairness.told(side.model) for side in (old, new))
+    for action in sorted(here.keys() & there.keys()):
+        if here[action] != there[action]:
+            yield action, here[action], there[action]

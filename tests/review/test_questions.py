@@ -1,0 +1,261 @@
+"""`isrcheck review`: a question that is asked otherwise, no more or newly, or has no answer, is said to be so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.review.test_review import essence, reviewed
+
+MODEL = '''\
+from isrcheck.model.language import Model, action, constraint, invariant, leads_to, number, sequence, setting
+
+
+class Counting(Model):
+    """A counter."""
+
+    top = setting(3, at_least=1, at_most=60, meaning="what is no more counted", bound=lambda m, s: s.n == m.top)
+    step = setting(1, at_least=1, at_most=2, meaning="how far it counts at once")
+    # settings
+
+    def variables(self):
+        return {"n": number(0, 60), "log": sequence(number(0, 3), 2)}
+
+    @action(actor="hand")
+    def up(self, s):
+        """One more."""
+        s.require(s.n < self.top)
+        s.n += self.step
+
+    @action(actor="hand")
+    def down(self, s):
+        """One less."""
+        s.require(s.n > 59)
+        s.n -= 1
+
+    @invariant
+    def small(self, s):
+        """The number is small."""
+        return s.n <= 2
+
+    @leads_to
+    def comes_back(self, s):
+        """What is large gets small."""
+        return s.n > 2, s.n < 2
+'''
+SMALL = '''\
+    @invariant
+    def small(self, s):
+        """The number is small."""
+        return s.n <= 2
+
+'''
+SCENARIO = """\
+title = "It counts far"
+model = "model.py"
+expect = "violated"
+source = []
+story = "It counts."
+invariants = ["small"]
+[settings]
+top = 5
+[lengths]
+small = 4
+"""
+
+
+def written(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
+    """The model in a file, with some of its text changed."""
+    text = MODEL
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = SCENARIO) -> None:
+    """A scenario of the model, and its folder the current directory."""
+    place = folder / "counterexamples" / "far"
+    place.mkdir(parents=True)
+    (place / "scenario.toml").write_text(scenario)
+    written(place, "model.py")
+    monkeypatch.chdir(folder)
+
+
+# --- which questions there are --------------------------------------------------------------------------------------
+
+
+def test_a_weaker_invariant_mends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is the same, and so is what it does: only the question is another one, in the scenario too."""
+    recorded(tmp_path, monkeypatch)
+    old = written(tmp_path, "model.py")
+    new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
+    said, data = reviewed(tmp_path, old, new)
+    verdict, cause, _ = essence(said)
+    assert "mends" not in verdict
+    assert "asks otherwise small (violated in 4 states before, holds after)" in verdict
+    assert "asks otherwise in scenario far" in verdict
+    assert cause == "What changes: small otherwise."
+    assert {row["name"]: row["turn"] for row in data["verdicts"]} == {"small": "otherwise", "comes-back": "same"}
+
+
+def test_an_invariant_that_holds_and_is_weaker_is_no_longer_the_same(tmp_path: Path) -> None:
+    before, after = (written(tmp_path, f"m{n}.py", ("s.n <= 2", f"s.n <= {n}")) for n in (8, 9))
+    said, _ = reviewed(tmp_path, before, after, "--no-scenarios")
+    assert "asks otherwise small (holds before and after)" in essence(said)[0]
+
+
+def test_a_question_that_is_gone_or_new(tmp_path: Path) -> None:
+    holding = written(tmp_path, "holding.py", ("s.n <= 2", "s.n <= 9"))
+    without = written(tmp_path, "without.py", (SMALL, ""))
+    violated = written(tmp_path, "violated.py")
+    gone, _ = reviewed(tmp_path, holding, without, "--no-scenarios")
+    assert "asks no more small (held)" in essence(gone)[0]
+    assert essence(gone)[1] == "What changes: small gone."
+    new, _ = reviewed(tmp_path, without, violated, "--no-scenarios")
+    assert new.code == 12
+    assert "asks newly small (violated in 4 states)" in essence(new)[0]
+
+
+def test_a_constraint_and_initial_states_count(tmp_path: Path) -> None:
+    limit = '    @constraint\n    def few(self, s):\n        """Few."""\n        return s.n <= 2\n\n' + SMALL
+    old, new = written(tmp_path, "old.py"), written(tmp_path, "new.py", (SMALL, limit))
+    said, data = reviewed(tmp_path, old, new, "--no-scenarios")
+    assert essence(said)[1] == "What changes: few new; constraint few otherwise."
+    assert data["states"] == ["constraint few"]
+    # What would come after the first large state is no longer looked at: nothing is mended.
+    assert essence(said)[0] == (
+        "old -> new asks otherwise comes-back (violated: stuck after 4 states before, holds, vacuously after)."
+    )
+    start = "    def initial(self, s):\n        s.n = 1\n\n" + SMALL
+    said, data = reviewed(tmp_path, old, written(tmp_path, "other.py", (SMALL, start)), "--no-scenarios")
+    assert data["states"] == ["the initial states"]
+    assert "the initial states otherwise" in essence(said)[1]
+
+
+def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -> None:
+    """Nothing is ever large any more, so nothing has to get small."""
+    old, new = written(tmp_path, "old.py"), written(tmp_path, "new.py", ("s.n < self.top", "s.n < 2"))
+    said, data = reviewed(tmp_path, old, new, "--no-scenarios")
+    (row,) = [row for row in data["verdicts"] if row["name"] == "comes-back"]
+    assert (row["turn"], row["after"]["text"]) == ("vacuous", "holds, vacuously")
+    assert "makes vacuous comes-back (violated: " in essence(said)[0]
+    assert "mends small" in essence(said)[0]
+
+
+def test_a_scenario_is_asked_under_its_own_fairness() -> None:
+    """The two differ in a promise alone."""
+    bounds = ("-s", "max_records=1", "-s", "log_size=1", "-s", "max_leader_epoch=1", "--visible", "quorum")
+    said = run("review", "--scenario", "kip-320-promises-no-fetch", "--no-scenarios", *bounds)
+    verdict, cause, behaviour = essence(said)
+    assert verdict.endswith("mends true-leader-commits-its-log (violated: stuck after 5 states before).")
+    assert cause == "What changes: fairness of fenced-follower-fetch none -> weak."
+    assert behaviour.endswith("what changes is what must happen in the end: true-leader-commits-its-log.")
+
+
+def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 5 it can only go down: where it cannot do that either, nothing can happen."""
+    text = SCENARIO.replace("[settings]", "deadlock = true\n[settings]").replace("small = 4", "deadlock = 6")
+    recorded(tmp_path, monkeypatch, text.replace("source", 'control = "down"\nsource'))
+    control = tmp_path / "counterexamples" / "down"
+    control.mkdir()
+    (control / "scenario.toml").write_text(text.replace('"violated"', '"holds"').partition("[lengths]")[0])
+    written(control, "model.py", ("s.n > 59", "s.n > 0"))
+    said, data = reviewed(tmp_path, "--scenario", "far", "--no-scenarios")
+    (row,) = [row for row in data["verdicts"] if row["name"] == "deadlock"]
+    assert (row["before"]["text"], row["turn"]) == ("violated in 6 states", "mended")
+    assert "mends deadlock" in essence(said)[0]
+
+
+# --- what has no answer ----------------------------------------------------------------------------------------------
+
+
+def test_an_invariant_without_a_meaning_ends_the_review(tmp_path: Path) -> None:
+    new = written(tmp_path, "new.py", ("s.n <= 2", "s.log.at(0) <= 2"))
+    said = run("review", written(tmp_path, "old.py"), new, "--no-scenarios")
+    (line,) = [i for i, text in enumerate(new.read_text().splitlines(), 1) if "s.log.at(0)" in text]
+    assert said.code == 75
+    assert f"new.py:{line}: offset 0 of a sequence of length 0" in said.err
+
+
+# --- scenarios -------------------------------------------------------------------------------------------------------
+
+
+def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the settings of the review `small` is violated on neither side, at those of the scenario on one."""
+    recorded(tmp_path, monkeypatch)
+    old = written(tmp_path, "model.py", ("s.n < self.top", "(s.n < self.top) & (s.n < 2)"))
+    new = written(tmp_path, "new.py")
+    bounds = ("-s", "top=1")
+    said, data = reviewed(tmp_path, old, new, *bounds)
+    assert said.code == 12
+    assert "breaks scenario far" in essence(said)[0]
+    assert [x["turn"] for x in data["scenarios"]["turned"]] == ["broken"]
+    said, data = reviewed(tmp_path, new, old, *bounds)
+    assert (said.code, [x["turn"] for x in data["scenarios"]["turned"]]) == (0, ["mended"])
+    # Two states are all that there are at these settings, and not at those of the scenario.
+    said, data = reviewed(tmp_path, new, old, *bounds, "--max-states", "2")
+    assert (said.code, [x["turn"] for x in data["scenarios"]["turned"]]) == (152, ["open"])
+    assert "mends" not in essence(said)[0]
+    assert "leaves open scenario far" in essence(said)[0]
+
+
+def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once reach 4 in one state less than one at a time."""
+    recorded(tmp_path, monkeypatch)
+    more = '    more = setting(1, at_least=1, at_most=2, meaning="more")\n'
+    new = written(tmp_path, "new.py", ("    # settings\n", more))
+    for path in (new, written(tmp_path, "other.py", ("class Counting(", "class Other("))):
+        _, data = reviewed(tmp_path, written(tmp_path, "model.py"), path, "--b-setting", "step=2")
+        (turned,) = data["scenarios"]["turned"]
+        assert (turned["before"], turned["after"]) == ("small violated in 4 states", "small violated in 3 states")
+
+
+def test_what_two_versions_have_by_default_is_theirs_in_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version with one setting more, and another default: two at once, over what the scenario sets."""
+    recorded(tmp_path, monkeypatch, SCENARIO.replace("top = 5", "top = 5\nstep = 1"))
+    more = '    more = setting(1, at_least=1, at_most=2, meaning="more")\n'
+    new = written(tmp_path, "new.py", ("    # settings\n", more), ("step = setting(1", "step = setting(2"))
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
+    (turned,) = data["scenarios"]["turned"]
+    assert (turned["before"], turned["after"]) == ("small violated in 4 states", "small violated in 3 states")
+    assert "more new: 1 (more)" in essence(said)[1]
+
+
+def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks all invariants that there are."""
+    recorded(tmp_path, monkeypatch, SCENARIO.replace('invariants = ["small"]\n', ""))
+    new = written(tmp_path, "new.py", ("s.n <= 2", "s.n <= 9"), ("def small", "def little"))
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
+    assert [x["turn"] for x in data["scenarios"]["turned"]] == ["otherwise"]
+    assert "mends" not in essence(said)[0]
+    assert "asks no more small (violated in 4 states before)" in essence(said)[0]
+
+
+def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "counterexamples"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    model = written(tmp_path, "model.py")
+    said, data = reviewed(tmp_path, model, model)
+    assert said.code == 0
+    assert data["scenarios"]["unread"] == [
+        "there is no scenario in counterexamples; write counterexamples/<name>/scenario.toml"
+    ]
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "scenario.toml").write_text("title = ")
+    said, data = reviewed(tmp_path, model, model)
+    assert said.code == 0
+    assert "Not asked: counterexamples/damaged/scenario.toml: not TOML" in said.out
