@@ -1,8 +1,8 @@
 """Checkpoints: the whole levels of a search in a folder, from which a search goes on.
 
 `manifest.json` says what was asked and names pairs of files, one for each time that something was written:
-`N.states` has the rows of the levels found since the time before, partition by partition, as they lie in the store
-(least byte of each word first); `N.levels.json` says of each of these levels what is known and where its rows end.
+`N.states` has the states of the levels found since the time before, level by level, each in `row_bytes` bytes (least
+byte of each word first, without those that are always 0); `N.levels.json` says of each of these levels what is known.
 The manifest has the SHA-256 of every file, and its own. Files are never changed; a new manifest takes the place of the
 old one at once, and only then do new files count.
 """
@@ -22,18 +22,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.exploration import Keeping
-from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.results import CheckpointRefused
 from isrcheck.model.language.system import TransitionSystem
 
-FORMAT: Final = 1
-"""Goes up with any change of the files, of the rows, of partitions, or of what a search does with them."""
+FORMAT: Final = 2
+"""Goes up with any change of the files, of the rows, or of what a search does with them."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]
-"""What is known of a level, as JSON data; `ends` has the rows of each partition after it."""
+"""What is known of a level, as JSON data; `distinct` is how many states it has."""
 
 
 def question_of(
@@ -41,7 +42,6 @@ def question_of(
     kernel: Kernel,
     keep_going: bool,
     deadlock: bool,
-    compact: bool,
     classes: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
     """What a checkpoint is bound to, as JSON data; `classes` are the brokers that are exchanged under symmetry."""
@@ -50,7 +50,6 @@ def question_of(
         "settings": dict(system.settings),
         "invariants": list(kernel.verdicts.invariants),
         "options": {
-            "compact": compact,
             "continue": keep_going,
             "deadlock": deadlock,
             "symmetry": list(map(list, classes)),
@@ -70,7 +69,7 @@ class Checkpoint:
     def __init__(self, keeping: Keeping, question: dict[str, Any]) -> None:
         self.folder, self._every, self._question = Path(keeping.folder), keeping.every, question
         self._parts: list[dict[str, Any]] = []
-        self._written, self._ends = 0, np.zeros(0, dtype=np.int64)
+        self._written, self._row_bytes = 0, int(question["row_bytes"])
         self.resumed = keeping.resume
         if self.resumed:
             self._parts = self._manifest()
@@ -96,22 +95,22 @@ class Checkpoint:
         if foreign := sorted(p.name for p in self.folder.iterdir() if not _ours(p.name)):
             raise CheckpointRefused(f"{self.folder} has other files ({foreign[0]}); name a new folder")
 
-    def write(self, store: Store, levels: list[Known]) -> None:
+    def write(self, levels: NativeLevels, known: list[Known]) -> None:
         """Keep the levels that were not written before; nothing where there is none."""
-        new = levels[self._written :]
+        new = known[self._written :]
         if not new:
             return
-        ends = np.array(new[-1]["ends"], dtype=np.int64)
-        begin = self._ends if len(self._ends) else np.zeros_like(ends)
         name = f"{len(self._parts) + 1:06}"
+        numbers = [k for k, level in enumerate(new, self._written + 1) if level["distinct"]]
+        rows = (self._rows(states) for k in numbers for states in levels.blocks(k))
         part = {
-            "states": self._put(f"{name}.states", store.packed(begin, ends)),
+            "states": self._put(f"{name}.states", rows),
             "levels": self._put(f"{name}.levels.json", [_json(new)]),
         }
         parts = [*self._parts, part]
         manifest = {"format": FORMAT, "question": self._question, "parts": parts}
         self._put(MANIFEST, [_json(manifest | {"sha256": _digest(manifest)})])
-        self._parts, self._written, self._ends = parts, len(levels), ends
+        self._parts, self._written = parts, len(known)
         self._last = time.monotonic()
 
     def _put(self, name: str, content: Iterable[Any]) -> dict[str, Any]:
@@ -131,38 +130,45 @@ class Checkpoint:
             os.close(folder)
         return {"name": name, "bytes": size, "sha256": digest.hexdigest()}
 
+    def _rows(self, states: Words) -> bytes:
+        packed = np.ascontiguousarray(states, dtype="<u8").view(np.uint8).reshape(len(states), -1)
+        return packed[:, : self._row_bytes].tobytes()
+
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def read(self, store: Store) -> list[Known]:
-        """Puts all rows into an empty store; what is known of the levels. Nothing of a damaged file is believed."""
-        levels: list[Known] = []
-        begin = np.zeros_like(store.counts)
-        for part in self._parts:
-            new = self._levels(part["levels"], len(begin))
-            ends = np.array(new[-1]["ends"], dtype=np.int64)
-            self._rows(part["states"], store, begin, ends)
-            levels, begin = levels + new, ends
-        store.restored()
-        self._written, self._ends = len(levels), begin
-        return levels
+    def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
+        """What is known of each level, with its states, some at a time, which are to be taken before the next level.
 
-    def _levels(self, file: dict[str, Any], partitions: int) -> list[Known]:
+        Nothing of a damaged file is believed, though that may be seen only at its end.
+        """
+        for part in self._parts:
+            levels = self._levels(part["levels"])
+            sizes = [int(level["distinct"]) * self._row_bytes for level in levels]
+            if min(sizes) < 0 or sum(sizes) != part["states"]["bytes"]:
+                raise self._damaged(part["states"]["name"])
+            largest = PART // self._row_bytes * self._row_bytes
+            cuts = [[min(largest, size - at) for at in range(0, size, largest)] for size in sizes]
+            pieces = self._pieces(part["states"], [size for some in cuts for size in some])
+            for level, some in zip(levels, cuts, strict=True):
+                yield level, (self._states(next(pieces), words) for _ in some)
+                self._written += 1
+            for _ in pieces:  # the digest is compared behind the last one
+                raise self._damaged(part["states"]["name"])
+
+    def _states(self, rows: bytes, words: int) -> Words:
+        packed = np.frombuffer(rows, dtype=np.uint8).reshape(-1, self._row_bytes)
+        states = np.zeros((len(packed), 8 * words), dtype=np.uint8)
+        states[:, : self._row_bytes] = packed
+        return states.view("<u8").astype(np.uint64)
+
+    def _levels(self, file: dict[str, Any]) -> list[Known]:
         content = b"".join(self._pieces(file, [file["bytes"]]))
         new: list[Known] = json.loads(content)
-        if not new or any(len(level["ends"]) != partitions for level in new):
+        if not new:
             raise self._damaged(file["name"])
         return new
 
-    def _rows(self, file: dict[str, Any], store: Store, begin: Integers, ends: Integers) -> None:
-        sizes = [(p, int(n) * store.row_bytes) for p, n in enumerate(ends - begin)]
-        if any(size < 0 for _, size in sizes) or sum(size for _, size in sizes) != file["bytes"]:
-            raise self._damaged(file["name"])
-        largest = PART // store.row_bytes * store.row_bytes
-        cuts = [(p, min(largest, size - at)) for p, size in sizes for at in range(0, size, largest)]
-        for (p, _), piece in zip(cuts, self._pieces(file, [size for _, size in cuts]), strict=True):
-            store.append(p, piece)
-
-    def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterable[bytes]:
+    def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterator[bytes]:
         """A file in pieces of these sizes; refused in the end where its digest is another."""
         digest = hashlib.sha256()
         try:

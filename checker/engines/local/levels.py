@@ -23,25 +23,21 @@ Wanted = Callable[[Words], npt.NDArray[np.bool_]]
 
 
 class NativeLevels:
-    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time.
+    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time."""
 
-    `ends[k]` has the rows of each partition after level k; `ends[0]` is all zeros.
-    """
-
-    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store, ends: list[Integers]) -> None:
+    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store) -> None:
         self.system = system
         self.kernel = kernel
         self.store = store
-        self._ends = ends
 
     @property
     def depth(self) -> int:
         """The number of whole levels."""
-        return len(self._ends) - 1
+        return self.store.depth
 
     def blocks(self, level: int) -> Iterator[Words]:
         """The states of a level, a few thousand at a time."""
-        return iter(self.store.rows(self._ends[level - 1], self._ends[level], BLOCK))
+        return self.store.blocks(level, BLOCK)
 
     def level_states(self, level: int) -> Words:
         """All states of a level."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from isrcheck.checker.engines.local.errors import failing_instance, failing_predicate
 from isrcheck.checker.engines.local.levels import NativeLevels
@@ -39,6 +40,14 @@ class Level:
     generated: list[int]
     degrees: tuple[int, int] | None
     weight: int
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"seen": hex(self.seen)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Level:
+        degrees = None if data["degrees"] is None else (data["degrees"][0], data["degrees"][1])
+        return cls(**data | {"seen": int(data["seen"], 16), "degrees": degrees})
 
 
 class Levelwise:

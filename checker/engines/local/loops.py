@@ -3,16 +3,21 @@
 Numba's cache notices a change in the file of a function, not in functions that it calls in other files. So whatever
 is compiled here calls only what stands here, and the kernel by address.
 
-A *partition* holds the states whose hash begins with its number: rows in blocks of `1 << block` rows, in the order in
-which they were found, and a table. A row is a packed state of which the last word has just the bytes in use; rows are
-unpacked into words, a batch at a time, before the kernel sees them. An entry of the table has 32 bits: seven more bits
-of the hash, then the row plus one; 0 is empty. An entry lies at, or after, the slot `place * capacity >> 32`, where
-`place` are the 32 bits of the hash after the partition's. Entries are never moved nor removed while workers are at
-work.
+*Dictionaries* number what states are made of. There is one for each word of a packed state (two for the halves of a
+single word), and one for each *pair* of numbers of others, until two numbers are left: those are the state's name. A
+dictionary has its values in the order of their numbers, in blocks, and a table to find them in: an entry has 32 bits,
+four of the hash, then the number plus one; 0 is empty. An entry lies at, or after, its slot.
 
-Several workers insert at once and lock nothing: who finds an empty slot marks it as taken with one compare-and-swap,
-writes the row, then puts its number into the slot. Whoever else comes to a marked slot with the same seven bits waits
-for the number.
+The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name chooses
+one of `PARTITIONS` partitions; what is left of it is a pair of numbers below two bounds, which `permuted` maps one to
+one to a number below their product. Its rest by the number of buckets is the bucket, its quotient is what the entry
+keeps, with the level, and with how many buckets behind its own it lies because those were full. So no two states can
+have one entry, and an entry says which state it is of.
+
+Several workers insert at once and lock nothing: buckets are filled from their beginning, and who finds an empty entry
+puts a state there with one compare-and-swap; where another was faster, the bucket is looked at again. In dictionaries
+an entry is first taken, then has its number; whoever else comes to a taken entry with the same bits waits for it.
+Nothing is ever moved while workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -28,31 +33,54 @@ from numba.extending import intrinsic
 
 TABLE: Final = 0
 CAPACITY: Final = 1
-COUNT: Final = 2
-ROOM: Final = 3
-COLUMNS: Final = 8
-"""Columns of `partitions`: address and slots of the table, rows in use, rows until something must grow; the others
-keep partitions apart, each in a cache line of its own."""
+"""Address, and slots of a dictionary or buckets of a partition."""
+ROOM: Final = 2
+"""Entries until it must grow."""
+FIRSTS: Final = 3
+SECONDS: Final = 4
+"""The bounds of both numbers of what is left of a name in a partition."""
+REST: Final = 5
+"""Bits of what an entry keeps of a name."""
+SIZE: Final = 6
+"""Bytes of an entry."""
+FULL: Final = 7
+"""Whether somebody found no place in a partition."""
+DEEPEST: Final = 8
+"""The last level that an entry of a partition can say."""
+COUNT: Final = 16
+"""Entries in use; apart from the others, in a cache line of its own."""
+COLUMNS: Final = 24
 
 PENDING: Final = 0
 INSERTED: Final = 1
 REJECTED: Final = 2
 EXPANDED: Final = 3
+CHUNK: Final = 4
+CURSOR: Final = 5
 """Entries of a worker's `cursor`: successors in its batch, how many of them are in the store, successors outside the
-constraints, states expanded."""
+constraints, states expanded, the chunk that it writes the names of new states to or -1."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
-SHARED: Final = 16
-"""Entries of what all workers share, each in a cache line of its own: the next batch to expand, whether to pause."""
+TAKEN: Final = 16
+SHARED: Final = 24
+"""Entries of what all workers share, each in a cache line of its own: the next batch to expand, whether to pause, how
+many of the free chunks are taken."""
 
-ROW_BITS: Final = 25
-MARKED: Final = (1 << ROW_BITS) - 1
-"""The row in an entry whose row is being written; the largest row a partition can have lies below."""
+NUMBER_BITS: Final = 28
+MARKED: Final = (1 << NUMBER_BITS) - 1
+"""The number in an entry of a dictionary whose value is being written; the largest number lies below."""
+PAGE_BITS: Final = 10
+"""Values of a dictionary lie in blocks of 2**10."""
+PARTITION_BITS: Final = 7
+FARTHEST: Final = 8
+"""A state lies less than so many buckets behind its own."""
+AT_ONCE: Final = 512
+"""So many states are named and inserted at once: what they need is fetched ahead."""
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""What `advance` returns: nothing of the level is left, or the given work is done, or some partition must grow."""
+"""What `advance` returns: nothing of the level is left, or the given work is done, or something must grow."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit of states that are not counted."""
@@ -77,18 +105,6 @@ def store(typingctx, address, value):
 
     def generate(context, builder, signature, arguments):
         builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def store_byte(typingctx, address, value):
-    """Put the last 8 bits of an integer at an address."""
-
-    def generate(context, builder, signature, arguments):
-        i8 = ir.IntType(8)
-        builder.store(builder.trunc(arguments[1], i8), builder.inttoptr(arguments[0], i8.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.uint64), generate
@@ -132,27 +148,63 @@ def take_entry(typingctx, address, value):
 
 
 @intrinsic
-def load_fingerprint(typingctx, address):
-    """The 64 bits at an address that another thread may be writing."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.load_atomic(pointer, "monotonic", 8)
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def take_fingerprint(typingctx, address, value):
+def take_wide(typingctx, address, value):
     """Put 64 bits at an address if it holds 0; whether it did."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
         pointer = builder.inttoptr(arguments[0], i64.as_pointer())
-        done = builder.cmpxchg(pointer, i64(0), arguments[1], ordering="monotonic", failordering="monotonic")
+        done = builder.cmpxchg(pointer, i64(0), arguments[1], ordering="acq_rel", failordering="acquire")
         return builder.extract_value(done, 1)
 
     return types.boolean(types.uint64, types.uint64), generate
+
+
+def _look(bits: int) -> Any:
+    """Code for comparing all entries of so many bits of a bucket at once."""
+
+    def generate(context, builder, signature, arguments):
+        count = 512 // bits
+        lane, i64, i32 = ir.IntType(bits), ir.IntType(64), ir.IntType(32)
+        vector = ir.VectorType(lane, count)
+
+        def all_lanes(value):
+            one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, i32(0))
+            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(i32, count), [i32(0)] * count))
+
+        address, key, mask = arguments
+        narrow = (lambda x: x) if bits == 64 else (lambda x: builder.trunc(x, lane))
+        entries = builder.load(builder.inttoptr(address, vector.as_pointer()), align=64)
+        same = builder.icmp_unsigned("==", builder.and_(entries, all_lanes(narrow(mask))), all_lanes(narrow(key)))
+        empty = builder.icmp_unsigned("==", entries, ir.Constant(vector, [lane(0)] * count))
+        flags = ir.IntType(count)
+        found = builder.zext(builder.bitcast(builder.and_(same, builder.not_(empty)), flags), i64)
+        free = builder.zext(builder.bitcast(empty, flags), i64)
+        return builder.or_(found, builder.shl(free, i64(32)))
+
+    return generate
+
+
+@intrinsic
+def look(typingctx, address, key, mask):
+    """Which of the 16 entries of a bucket have this key, and from bit 32 on which are empty."""
+    return types.uint64(types.uint64, types.uint64, types.uint64), _look(32)
+
+
+@intrinsic
+def look_wide(typingctx, address, key, mask):
+    """The same of 8 entries of 64 bits."""
+    return types.uint64(types.uint64, types.uint64, types.uint64), _look(64)
+
+
+@intrinsic
+def lowest_bit(typingctx, value):
+    """The position of the lowest bit that is set."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
 
 
 @intrinsic
@@ -205,256 +257,351 @@ def call_batch(typingctx, function, states, n, out):
     return types.void(*[types.int64] * 4), _call(types.void, 3)
 
 
-# --- the store ------------------------------------------------------------------------------------------------------
+# --- dictionaries ---------------------------------------------------------------------------------------------------
 
 _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
-_ROW_MASK: Final = np.uint64(MARKED)
-_TAG_BITS: Final = np.uint64(32 - ROW_BITS)
+_NUMBER: Final = np.uint64(MARKED)
+_TAG: Final = np.uint64(0xFFFFFFFF ^ MARKED)
+_PAGE: Final = np.uint64((1 << PAGE_BITS) - 1)
+_PARTITION: Final = np.uint64((1 << PARTITION_BITS) - 1)
+NO_ROOM: Final = np.uint64(0xFFFFFFFF)
 
 
 @_compiled
-def slot_of(place, capacity):
-    """The first slot in which an entry with this place may be."""
-    return (place * capacity) >> np.uint64(32)
+def mixed(x):
+    """64 bits that look random; different for different integers."""
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
+    return x ^ (x >> np.uint64(29))
 
 
 @_compiled
-def place_of(h, shift):
-    """The 32 bits of a hash after those of the partition."""
-    return (h << (np.uint64(64) - shift)) >> np.uint64(32)
+def slot_of(h, capacity):
+    """The first slot in which an entry of a value with this hash may be."""
+    return ((h >> np.uint64(32)) * capacity) >> np.uint64(32)
 
 
 @_compiled
-def tag_of(h, shift):
-    """The bits of a hash after its place, where an entry has them."""
-    return ((h << (np.uint64(96) - shift)) >> (np.uint64(64) - _TAG_BITS)) << np.uint64(ROW_BITS)
+def value_address(pages, dictionary, number):
+    """Where a value of a dictionary lies."""
+    return pages[dictionary, number >> np.uint64(PAGE_BITS)] + np.uint64(8) * (number & _PAGE)
 
 
 @_compiled
-def row_address(blocks, block, partition, row, row_bytes):
-    """Where a row of a partition lies."""
-    mask = (np.uint64(1) << np.uint64(block)) - np.uint64(1)
-    return blocks[partition, row >> np.uint64(block)] + (row & mask) * np.uint64(row_bytes)
-
-
-@_compiled
-def last_mask(words, row_bytes):
-    """The bits of the last word that a row keeps. Up to 7 bytes behind a row are read with it, and masked out."""
-    return ~np.uint64(0) >> np.uint64(8 * (8 * words - row_bytes))
-
-
-@_compiled
-def same(row, state, words, row_bytes):
-    """Whether a row is a state's."""
-    last = np.uint64(8 * (words - 1))
-    for j in range(words - 1):
-        at = np.uint64(8 * j)
-        if load(row + at) != load(state + at):
-            return False
-    return (load(row + last) ^ load(state + last)) & last_mask(words, row_bytes) == 0
-
-
-@_compiled
-def write_row(row, state, words, row_bytes):
-    """Put a state into its row, and nothing behind it: that is another's."""
-    last = np.uint64(8 * (words - 1))
-    for j in range(words - 1):
-        at = np.uint64(8 * j)
-        store(row + at, load(state + at))
-    value = load(state + last)
-    for j in range(row_bytes - 8 * (words - 1)):
-        store_byte(row + last + np.uint64(j), value >> np.uint64(8 * j))
-
-
-@_compiled
-def unpack(row, count, words, row_bytes, out):
-    """Copy rows that lie one behind the other to an address, as states of whole words."""
-    mask, last = last_mask(words, row_bytes), np.uint64(8 * (words - 1))
-    for _ in range(count):
-        for j in range(words - 1):
-            at = np.uint64(8 * j)
-            store(out + at, load(row + at))
-        store(out + last, load(row + last) & mask)
-        row += np.uint64(row_bytes)
-        out += np.uint64(8 * words)
-
-
-@_compiled
-def find(table, capacity, slot, tag):
-    """The first slot from `slot` on that is empty or has this tag, and its entry."""
-    entry = load_entry(table + np.uint64(4) * slot)
-    while entry != 0 and (entry & ~_ROW_MASK) != tag:
+def number_of(value, h, slot, dictionaries, pages, dictionary):
+    """The number of a value, which is added where it is new; `NO_ROOM` where the dictionary must grow first."""
+    table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
+    counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
+    tag = h & _TAG
+    while True:
+        at = table + np.uint64(4) * slot
+        entry = load_entry(at)
+        if entry == 0:
+            if load(counter) >= dictionaries[dictionary, ROOM]:
+                return NO_ROOM
+            if take_entry(at, tag | _NUMBER):
+                number = fetch_and_add(counter, np.uint64(1))
+                store(value_address(pages, dictionary, number), value)
+                store_entry(at, tag | (number + np.uint64(1)))
+                return number
+            continue
+        if (entry & _TAG) == tag:
+            while (entry & _NUMBER) == _NUMBER:
+                entry = load_entry(at)
+            number = (entry & _NUMBER) - np.uint64(1)
+            if load(value_address(pages, dictionary, number)) == value:
+                return number
         slot += np.uint64(1)
         if slot == capacity:
             slot = np.uint64(0)
-        entry = load_entry(table + np.uint64(4) * slot)
-    return slot, entry
 
 
 @_compiled
-def locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, slots):
-    """Bring what `insert` will touch into the cache: the entries first, then the rows that they name."""
-    for i in range(first, count):
-        partition = hashes[i] >> shift
-        slots[i] = slot_of(place_of(hashes[i], shift), partitions[partition, CAPACITY])
-        prefetch(partitions[partition, TABLE] + np.uint64(4) * slots[i])
-    for i in range(first, count):
-        partition, tag = hashes[i] >> shift, tag_of(hashes[i], shift)
-        slot, entry = find(partitions[partition, TABLE], partitions[partition, CAPACITY], slots[i], tag)
-        slots[i] = slot
-        row = entry & _ROW_MASK
-        if entry != 0 and row != _ROW_MASK:
-            place = row_address(blocks, block, partition, row - np.uint64(1), row_bytes)
-            prefetch(place)
-            prefetch(place + np.uint64(row_bytes - 1))
-
-
-@_compiled
-def insert(states, words, row_bytes, hashes, first, count, partitions, blocks, block, shift, slots):
-    """Insert states `first..count-1` of a batch that are new; how far it came before a partition was full."""
-    counts = np.uint64(partitions.ctypes.data + 8 * COUNT)
-    locate(hashes, first, count, partitions, blocks, block, shift, row_bytes, slots)
-    for i in range(first, count):
-        partition, tag = hashes[i] >> shift, tag_of(hashes[i], shift)
-        table, capacity = partitions[partition, TABLE], partitions[partition, CAPACITY]
-        counter = counts + partition * np.uint64(8 * COLUMNS)
-        given = states + np.uint64(8 * words * i)
-        slot = slots[i]
-        while True:
-            slot, entry = find(table, capacity, slot, tag)
-            at = table + np.uint64(4) * slot
-            if entry == 0:
-                if load(counter) >= partitions[partition, ROOM]:
-                    return i
-                if take_entry(at, tag | _ROW_MASK):
-                    row = fetch_and_add(counter, np.uint64(1))
-                    write_row(row_address(blocks, block, partition, row, row_bytes), given, words, row_bytes)
-                    store_entry(at, tag | (row + np.uint64(1)))
-                    break
-                continue
-            while (entry & _ROW_MASK) == _ROW_MASK:
-                entry = load_entry(at)
-            row = (entry & _ROW_MASK) - np.uint64(1)
-            if same(row_address(blocks, block, partition, row, row_bytes), given, words, row_bytes):
-                break
+def refill(dictionaries, pages, dictionary):
+    """Fill an empty table of a dictionary with its values."""
+    table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
+    for n in range(dictionaries[dictionary, COUNT]):
+        number = np.uint64(n)
+        h = mixed(load(value_address(pages, dictionary, number)))
+        slot = slot_of(h, capacity)
+        while load_entry(table + np.uint64(4) * slot) != 0:
             slot += np.uint64(1)
             if slot == capacity:
                 slot = np.uint64(0)
-    return count
+        store_entry(table + np.uint64(4) * slot, (h & _TAG) | (number + np.uint64(1)))
 
 
 @_compiled
-def rebuild(function, table, capacity, blocks, block, partition, count, words, row_bytes, shift, states, hashes):
-    """Fill an empty table with the rows of a partition; `states` and `hashes` have room for those of a block."""
-    for first in range(0, count, 1 << block):
-        size = min(count - first, 1 << block)
-        row = row_address(blocks, block, np.uint64(partition), np.uint64(first), row_bytes)
-        unpack(row, size, words, row_bytes, np.uint64(states.ctypes.data))
-        call_batch(function, states.ctypes.data, size, hashes.ctypes.data)
-        for i in range(size):
-            prefetch(np.uint64(table) + np.uint64(4) * slot_of(place_of(hashes[i], shift), np.uint64(capacity)))
-        for i in range(size):
-            slot = slot_of(place_of(hashes[i], shift), np.uint64(capacity))
-            while load_entry(np.uint64(table) + np.uint64(4) * slot) != 0:
-                slot += np.uint64(1)
-                if slot == np.uint64(capacity):
-                    slot = np.uint64(0)
-            store_entry(np.uint64(table) + np.uint64(4) * slot, tag_of(hashes[i], shift) | np.uint64(first + i + 1))
+def named(rows, words, count, half, pairs, dictionaries, pages, scratch):
+    """Name some states, `AT_ONCE` at most, into the first row of `scratch`; whether there was room for it.
 
-
-# --- hash compaction ------------------------------------------------------------------------------------------------
+    `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` are the bits of the first
+    half of a single word.
+    """
+    leaves = max(words, 2)
+    last = len(pairs) - 1
+    for d in range(leaves + last):
+        numbers, hashes = scratch[3 + d], scratch[1]
+        values = scratch[2]
+        table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
+        if d >= leaves:
+            left, right = scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]]
+            for k in range(count):
+                values[k] = left[k] << np.uint64(32) | right[k]
+        elif words > 1:
+            for k in range(count):
+                values[k] = load(rows + np.uint64(8 * (words * k + d)))
+        elif d == 0:
+            for k in range(count):
+                values[k] = load(rows + np.uint64(8 * k)) & ((np.uint64(1) << half) - np.uint64(1))
+        else:
+            for k in range(count):
+                values[k] = load(rows + np.uint64(8 * k)) >> half
+        for k in range(count):
+            h = mixed(values[k])
+            hashes[k] = h
+            prefetch(table + np.uint64(4) * slot_of(h, capacity))
+        for k in range(count):
+            number = number_of(values[k], hashes[k], slot_of(hashes[k], capacity), dictionaries, pages, d)
+            if number == NO_ROOM:
+                return False
+            numbers[k] = number
+    names, left, right = scratch[0], scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]]
+    for k in range(count):
+        names[k] = left[k] << np.uint64(32) | right[k]
+    return True
 
 
 @_compiled
-def fingerprint(state, words):
-    """64 bits of a state that have nothing to do with its hash, never 0; those of one word differ (SplitMix64)."""
-    h = np.uint64(0)
-    for j in range(words):
-        h ^= load(state + np.uint64(8 * j))
-        h = (h ^ h >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ h >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-        h ^= h >> np.uint64(31)
-    return max(h, np.uint64(1))
+def unnamed(names, count, words, half, pairs, pages, scratch, out):
+    """The states of some names, `AT_ONCE` at most, at an address, as states of whole words."""
+    leaves = max(words, 2)
+    last = len(pairs) - 1
+    low = np.uint64(0xFFFFFFFF)
+    for k in range(count):
+        name = load(names + np.uint64(8 * k))
+        scratch[3 + pairs[last, 0], k] = name >> np.uint64(32)
+        scratch[3 + pairs[last, 1], k] = name & low
+    for d in range(leaves + last - 1, leaves - 1, -1):
+        numbers, left, right = scratch[3 + d], scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]]
+        for k in range(count):
+            value = load(value_address(pages, d, numbers[k]))
+            left[k], right[k] = value >> np.uint64(32), value & low
+    if words > 1:
+        for d in range(leaves):
+            numbers = scratch[3 + d]
+            for k in range(count):
+                store(out + np.uint64(8 * (words * k + d)), load(value_address(pages, d, numbers[k])))
+    else:
+        for k in range(count):
+            first = load(value_address(pages, 0, scratch[3, k]))
+            store(out + np.uint64(8 * k), first | load(value_address(pages, 1, scratch[4, k])) << half)
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
 
 
 @_compiled
-def take_place(table, capacity, value):
-    """Whether a fingerprint was not in a table, where it now is; it lies at or after its place, as an entry does."""
-    slot = slot_of(value >> np.uint64(32), capacity)
-    while True:
-        at = table + np.uint64(8) * slot
-        entry = load_fingerprint(at)
-        if entry == value:
-            return False
-        if entry == 0:
-            if take_fingerprint(at, value):
-                return True
+def share_of(h, bound):
+    """A number below a bound, below 2**32, from a hash."""
+    return ((h >> np.uint64(32)) * bound) >> np.uint64(32)
+
+
+@_compiled
+def partition_of(first, second):
+    """The partition of a name: its second number gives seven bits for it, which are not kept."""
+    return (second ^ mixed(first)) & _PARTITION
+
+
+@_compiled
+def permuted(first, second, firsts, seconds):
+    """A number below `firsts * seconds` for two below these bounds, one to one: three rounds of a Feistel network."""
+    second += share_of(mixed(first), seconds)
+    if second >= seconds:
+        second -= seconds
+    first += share_of(mixed(second ^ np.uint64(0x5851F42D4C957F2D)), firsts)
+    if first >= firsts:
+        first -= firsts
+    second += share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
+    if second >= seconds:
+        second -= seconds
+    return first * seconds + second
+
+
+@_compiled
+def recovered(value, partition, firsts, seconds):
+    """The name of which `permuted` made a number in a partition."""
+    first, second = value // seconds, value % seconds
+    away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
+    second = second - away if second >= away else second + seconds - away
+    away = share_of(mixed(second ^ np.uint64(0x5851F42D4C957F2D)), firsts)
+    first = first - away if first >= away else first + firsts - away
+    away = share_of(mixed(first), seconds)
+    second = second - away if second >= away else second + seconds - away
+    second = second << np.uint64(PARTITION_BITS) | ((partition ^ mixed(first)) & _PARTITION)
+    return first << np.uint64(32) | second
+
+
+@_compiled
+def placed(value, partitions, p, level):
+    """Put a permuted name into its bucket, or one behind it: 1 where it is new, 0 where it is known, 2 for no room."""
+    buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
+    bucket, key = value % buckets, value // buckets
+    mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
+    entry = level << (rest + np.uint64(3))
+    wide = partitions[p, SIZE] == np.uint64(8)
+    for _ in range(FARTHEST):
+        line = partitions[p, TABLE] + np.uint64(64) * bucket
+        while True:
+            seen = look_wide(line, key, mask) if wide else look(line, key, mask)
+            if seen & np.uint64(0xFFFF) != 0:
+                return 0
+            if seen == 0:
+                break
+            at = lowest_bit(seen >> np.uint64(32))
+            if wide:
+                if take_wide(line + np.uint64(8) * at, entry | key):
+                    return 1
+            elif take_entry(line + np.uint64(4) * at, entry | key):
+                return 1
+        key += np.uint64(1) << rest
+        bucket += np.uint64(1)
+        if bucket == buckets:
+            bucket = np.uint64(0)
+    return 2
+
+
+@_compiled
+def enter(names, first, count, partitions, level, values, chunk, filled):
+    """Names `first..count-1` of some into the table, and those that are new to a chunk; how far it came.
+
+    The chunk has room for as many.
+    """
+    low = np.uint64(0xFFFFFFFF)
+    for k in range(first, count):
+        one, two = names[k] >> np.uint64(32), names[k] & low
+        p = partition_of(one, two)
+        two = two >> np.uint64(PARTITION_BITS)
+        if one >= partitions[p, FIRSTS] or two >= partitions[p, SECONDS]:
+            values[k] = ~np.uint64(0)
             continue
-        slot += np.uint64(1)
-        if slot == capacity:
-            slot = np.uint64(0)
-
-
-@_compiled
-def insert_fingerprints(states, words, row_bytes, hashes, first, count, partitions, blocks, block, shift, slots):
-    """As `insert`, where a table has fingerprints and no rows: a state whose fingerprint is there counts as known."""
-    counts = np.uint64(partitions.ctypes.data + 8 * COUNT)
-    for i in range(first, count):
-        partition = hashes[i] >> shift
-        slots[i] = fingerprint(states + np.uint64(8 * words * i), words)
-        slot = slot_of(slots[i] >> np.uint64(32), partitions[partition, CAPACITY])
-        prefetch(partitions[partition, TABLE] + np.uint64(8) * slot)
-    for i in range(first, count):
-        partition = hashes[i] >> shift
-        counter = counts + partition * np.uint64(8 * COLUMNS)
-        if load(counter) >= partitions[partition, ROOM]:
-            return i
-        if take_place(partitions[partition, TABLE], partitions[partition, CAPACITY], slots[i]):
-            row = fetch_and_add(counter, np.uint64(1))
-            place = row_address(blocks, block, partition, row, row_bytes)
-            write_row(place, states + np.uint64(8 * words * i), words, row_bytes)
+        values[k] = permuted(one, two, partitions[p, FIRSTS], partitions[p, SECONDS])
+        prefetch(partitions[p, TABLE] + np.uint64(64) * (values[k] % partitions[p, CAPACITY]))
+    counts = np.uint64(partitions.ctypes.data) + np.uint64(8 * COUNT)
+    for k in range(first, count):
+        p = partition_of(names[k] >> np.uint64(32), names[k] & low)
+        counter = counts + p * np.uint64(8 * COLUMNS)
+        outcome = 2
+        if values[k] != ~np.uint64(0) and load(counter) < partitions[p, ROOM]:
+            outcome = placed(values[k], partitions, p, level)
+        if outcome == 2:
+            partitions[p, FULL] = np.uint64(1)
+            return k
+        if outcome == 1:
+            fetch_and_add(counter, np.uint64(1))
+            store(chunk + np.uint64(8) * filled[0], names[k])
+            filled[0] += np.uint64(1)
     return count
 
 
 @_compiled
-def move_fingerprints(old, old_capacity, table, capacity):
-    """Fill an empty table with the fingerprints of another."""
-    for slot in range(old_capacity):
-        value = load_fingerprint(np.uint64(old) + np.uint64(8 * slot))
-        if value != 0:
-            take_place(np.uint64(table), np.uint64(capacity), value)
+def slots(partitions, p):
+    """How many entries a partition has room for."""
+    return np.int64(partitions[p, CAPACITY] * (np.uint64(64) // partitions[p, SIZE]))
 
 
 @_compiled
-def fingerprint_rows(table, capacity, blocks, block, partition, count, words, row_bytes, state):
-    """Fill an empty table with the fingerprints of the rows of a partition; `state` has room for one."""
-    at = np.uint64(state.ctypes.data)
-    for row in range(count):
-        unpack(row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes), 1, words, row_bytes, at)
-        take_place(np.uint64(table), np.uint64(capacity), fingerprint(at, words))
+def entries_of(partitions, p, number, at, levels, names, found):
+    """The names and levels of entries of a partition from the `at`th on until `names` is full; where to go on.
 
-
-# --- rows of all partitions -----------------------------------------------------------------------------------------
-
-
-@_compiled
-def gather(blocks, block, words, row_bytes, begin, end, at, out):
-    """Copy rows `begin[p]..end[p]-1` of each partition into `out` until it is full; `at` says where to go on."""
+    Only those of levels `levels[0]..levels[1]`.
+    """
+    firsts, seconds = partitions[p, FIRSTS], partitions[p, SECONDS]
+    buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
+    size, table = partitions[p, SIZE], partitions[p, TABLE]
+    each = np.uint64(64) // size
     count = 0
-    while at[0] < len(begin):
-        partition = at[0]
-        row = max(begin[partition], at[1])
-        if row >= end[partition]:
-            at[0], at[1] = partition + 1, 0
-            continue
-        if count == len(out):
-            break
-        size = min(end[partition] - row, len(out) - count, ((row >> block) + 1 << block) - row)
-        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
-        unpack(first, size, words, row_bytes, np.uint64(out.ctypes.data + 8 * words * count))
-        count += size
-        at[1] = row + size
-    return count
+    while at < slots(partitions, p) and count < len(names):
+        entry = load(table + np.uint64(8) * np.uint64(at)) if size == 8 else load_entry(table + np.uint64(4 * at))
+        level = entry >> (rest + np.uint64(3))
+        if entry != 0 and levels[0] <= level and level <= levels[1]:
+            behind = (entry >> rest) & np.uint64(FARTHEST - 1)
+            bucket = np.uint64(at) // each
+            bucket = bucket - behind if bucket >= behind else bucket + buckets - behind
+            value = (entry & ((np.uint64(1) << rest) - np.uint64(1))) * buckets + bucket
+            names[count] = recovered(value, number, firsts, seconds)
+            found[count] = level
+            count += 1
+        at += 1
+    return at, count
+
+
+@_compiled
+def moved(old, new, number, names, levels):
+    """Put the entries of a partition into another table of it; whether all of them found a place there."""
+    at, low = 0, np.uint64(0xFFFFFFFF)
+    every = (np.uint64(0), ~np.uint64(0))
+    end = slots(old, 0)
+    while at < end:
+        at, count = entries_of(old, 0, number, at, every, names, levels)
+        for k in range(count):
+            one, two = names[k] >> np.uint64(32), (names[k] & low) >> np.uint64(PARTITION_BITS)
+            names[k] = permuted(one, two, new[0, FIRSTS], new[0, SECONDS])
+            prefetch(new[0, TABLE] + np.uint64(64) * (names[k] % new[0, CAPACITY]))
+        for k in range(count):
+            if placed(names[k], new, 0, levels[k]) != 1:
+                return False
+    return True
+
+
+@_compiled
+def counted(partitions, first, last, levels, names, found, counts):
+    """How many states of some levels there are in some partitions, added to `counts`."""
+    for p in range(first, last):
+        at, end = 0, slots(partitions, p)
+        while at < end:
+            at, count = entries_of(partitions, p, np.uint64(p), at, levels, names, found)
+            for k in range(count):
+                counts[found[k] - levels[0]] += 1
+
+
+@_compiled
+def of_levels(partitions, first, last, levels, names, found, starts, out):
+    """The names of the states of some levels in some partitions: those of each level from `starts` on, which move."""
+    for p in range(first, last):
+        at, end = 0, slots(partitions, p)
+        while at < end:
+            at, count = entries_of(partitions, p, np.uint64(p), at, levels, names, found)
+            for k in range(count):
+                where = found[k] - levels[0]
+                out[starts[where]] = names[k]
+                starts[where] += 1
+
+
+@_compiled
+def insert(
+    rows, words, half, pairs, dictionaries, pages, partitions, level, first, count, chunks, filled, shared, cursor,
+    scratch,
+):  # fmt: skip
+    """Insert states `first..count-1` that are new; how far it came before something must grow."""
+    here = np.uint64(shared.ctypes.data)
+    while first < count:
+        size = min(count - first, AT_ONCE)
+        chunk = cursor[CHUNK]
+        if chunk < 0 or filled[chunk] + np.uint64(size) > chunks[chunk, 1]:
+            chunk = np.int64(fetch_and_add(here + np.uint64(8 * TAKEN), np.uint64(1)))
+            if chunk >= len(chunks):
+                return first
+            cursor[CHUNK] = chunk
+        if not named(rows + np.uint64(8 * words * first), words, size, half, pairs, dictionaries, pages, scratch):
+            return first
+        done = enter(
+            scratch[0], 0, size, partitions, level, scratch[1], chunks[chunk, 0], filled[chunk : chunk + 1]
+        )  # fmt: skip
+        first += done
+        if done < size:
+            return first
+    return first
 
 
 # --- a level --------------------------------------------------------------------------------------------------------
@@ -476,11 +623,8 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 
 @_compiled
-def batch(number, starts, ends, bits):
-    """Partition, first row and number of rows of a batch: batches begin at multiples of their size, in each partition.
-
-    `starts[p]` batches of `1 << bits` rows lie in the partitions before p.
-    """
+def batch(number, starts, counts, bits):
+    """Chunk, first name and number of names of a batch; `starts[c]` batches lie in the chunks before c."""
     low, high = 0, len(starts) - 1
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -488,36 +632,29 @@ def batch(number, starts, ends, bits):
             low = middle
         else:
             high = middle
-    base = (ends[0, low] >> bits) + number - starts[low] << bits
-    first = max(base, ends[0, low])
-    return low, first, min(base + (1 << bits), ends[1, low]) - first
+    first = number - starts[low] << bits
+    return low, first, min(np.int64(counts[low]) - first, 1 << bits)
 
 
 @_compiled
 def advance(
-    functions, words, row_bytes, compact, constrained, partitions, blocks, block, shift, ends, starts, bits, shared,
-    cursor, buffers, tally, totals, work,
+    functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
+    chunks, filled, shared, cursor, buffers, scratch, tally, totals, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of a level, of about `work` states, or until a partition must grow.
+    """One worker's part of the expansion of a level, of about `work` states, or until something must grow.
 
-    `ends` has the first row of the level and the row after its last in each partition, `starts` the batches (`batch`).
-    `functions` are the addresses of `expand`, `hashes` and `judge`, then that of `representatives` or 0.
+    `frontier` and `counts` have the chunks of the level and their names, `starts` the batches (`batch`); new states are
+    of the level `level`. `functions` are the addresses of `expand` and `judge`, then that of `representatives` or 0.
     """
-    states, rows, hashes, slots, verdicts = buffers
+    states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work
     here = np.uint64(shared.ctypes.data)
     while True:
         if cursor[INSERTED] < cursor[PENDING]:
-            if compact:
-                cursor[INSERTED] = insert_fingerprints(
-                    np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
-                    partitions, blocks, block, shift, slots,
-                )  # fmt: skip
-            else:
-                cursor[INSERTED] = insert(
-                    np.uint64(rows.ctypes.data), words, row_bytes, hashes, cursor[INSERTED], cursor[PENDING],
-                    partitions, blocks, block, shift, slots,
-                )  # fmt: skip
+            cursor[INSERTED] = insert(
+                np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, partitions, level,
+                cursor[INSERTED], cursor[PENDING], chunks, filled, shared, cursor, scratch,
+            )  # fmt: skip
             if cursor[INSERTED] < cursor[PENDING]:
                 store(here + np.uint64(8 * PAUSE), np.uint64(1))
                 return PAUSED
@@ -526,34 +663,35 @@ def advance(
         number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
         if number >= starts[-1]:
             return FINISHED
-        partition, row, count = batch(number, starts, ends, bits)
-        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
-        unpack(first, count, words, row_bytes, np.uint64(states.ctypes.data))
+        chunk, first, count = batch(number, starts, counts, bits)
+        names = frontier[chunk] + np.uint64(8 * first)
+        unnamed(names, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
         found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
         if constrained:
-            call_batch(functions[2], rows.ctypes.data, found, verdicts.ctypes.data)
+            call_batch(functions[1], rows.ctypes.data, found, verdicts.ctypes.data)
             kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], totals)
             cursor[REJECTED] += found - kept
             found = kept
-        if functions[3] != 0:
-            call_batch(functions[3], rows.ctypes.data, found, rows.ctypes.data)
-        call_batch(functions[1], rows.ctypes.data, found, hashes.ctypes.data)
+        if functions[2] != 0:
+            call_batch(functions[2], rows.ctypes.data, found, rows.ctypes.data)
         cursor[EXPANDED] += count
         cursor[PENDING] = found
         cursor[INSERTED] = 0
 
 
 @_compiled
-def survey(function, words, row_bytes, blocks, block, ends, starts, bits, shared, states, totals):
-    """One worker's part of looking at rows: what `survey` of the kernel says of all of them is or-ed into `totals`."""
+def survey(
+    function, words, half, pairs, pages, frontier, counts, starts, bits, shared, states, scratch, totals
+):  # fmt: skip
+    """One worker's part of looking at states: what `survey` of the kernel says of all is or-ed into `totals`."""
     here = np.uint64(shared.ctypes.data)
     while True:
         number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
         if number >= starts[-1]:
             return
-        partition, row, count = batch(number, starts, ends, bits)
-        first = row_address(blocks, block, np.uint64(partition), np.uint64(row), row_bytes)
-        unpack(first, count, words, row_bytes, np.uint64(states.ctypes.data))
+        chunk, first, count = batch(number, starts, counts, bits)
+        names = frontier[chunk] + np.uint64(8 * first)
+        unnamed(names, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
         call_batch(function, states.ctypes.data, count, totals.ctypes.data)
 
 

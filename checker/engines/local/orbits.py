@@ -13,7 +13,7 @@ import numpy as np
 
 from isrcheck.checker.engines.local.levels import BLOCK, NativeLevels, Wanted
 from isrcheck.checker.engines.local.store import Store
-from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
 from isrcheck.model.language.system import TransitionSystem
@@ -22,10 +22,8 @@ from isrcheck.model.language.system import TransitionSystem
 class OrbitLevels(NativeLevels):
     """`blocks` and `level_states` give representatives; edges, targets and what is deadlocked are states themselves."""
 
-    def __init__(
-        self, system: TransitionSystem, kernel: Kernel, store: Store, ends: list[Integers], orbits: Orbits
-    ) -> None:
-        super().__init__(system, kernel, store, ends)
+    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store, orbits: Orbits) -> None:
+        super().__init__(system, kernel, store)
         self.orbits = orbits
 
     def members(self, states: Words) -> Words:

@@ -1,340 +1,299 @@
-"""Where the states found are kept: partitions that grow one at a time, so that memory grows smoothly.
+"""Where the states found are kept: exactly, in four or eight bytes each and a fraction, and without a row for any.
 
-A state takes its row and, for a table that is between full and just grown, 4.7 to 6.1 bytes of table. Several workers
-may insert at once; while a partition grows, nobody does.
+What a state is made of is numbered (`dictionaries`); two numbers are its name, of which an entry of a hash table keeps
+what its place does not say (`loops`). The table is in partitions that grow one at a time, so that memory grows
+smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in a
+queue as well.
 """
 
 from __future__ import annotations
 
 import ctypes
-import mmap
-import os
-import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.account import LINE, Account, OutOfMemory, Spool
+from isrcheck.checker.engines.local.dictionaries import Dictionaries, pairs_of
+from isrcheck.checker.engines.local.queue import CHUNK, Queue
 from isrcheck.checker.kernel.compile import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Layout, Words
 
-PARTITION_BITS: Final = 7
-LOAD: Final = 0.8
+PARTITIONS: Final = 1 << loops.PARTITION_BITS
+LOAD: Final = 0.84
 """How full a table may be."""
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
-SMALL: Final = 1 << 14
-"""Below this many slots a table grows faster: filling it again costs less than the call."""
-BLOCK: Final = 10
-"""Rows are kept in blocks of 2**10, so that partitions share large pieces of memory."""
+SMALL: Final = 1 << 12
+"""Below this many entries a table grows faster: filling it again costs less than the call."""
+LARGEST_GROWTH: Final = 3.0
+"""How much a table grows at once where many more states are expected."""
+FIRST_ENTRIES: Final = 1 << 7
 AHEAD: Final = 1 / 16
-LARGEST_AHEAD: Final = 1 << 12
-"""How near to its end a partition grows, of its rows and at most: who grows together makes the others wait once."""
-SLACK: Final = 8
-"""Bytes behind the last row of a piece, which are read with it."""
-FIRST_SLOTS: Final = 1 << 8
-HUGE_PAGE: Final = 1 << 21
-OWN_PAGES: Final = 1 << 17
-"""From so many bytes on a table has pages of its own, which go back to the system with it. The C library would keep
-what tables leave behind as they grow: up to 280 MB were missing there, for which `held` did not account."""
-LARGEST_PIECE: Final = 1 << 24
-LARGEST_SPOOL_PIECE: Final = 1 << 28
-"""Python keeps a file descriptor open for each piece of a file."""
-LARGEST_COUNT: Final = loops.MARKED - 1
-"""Rows that a partition can have: the number of a row has to fit an entry of the table."""
+"""How near to its end a partition grows: who grows together makes the others wait once."""
+BOUND: Final = 1.5
+"""How far the numbers of what states are made of may rise before a partition must be filled anew."""
+BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
+NARROW: Final = 4
+WIDE: Final = 8
+AT_A_TIME: Final = 1 << 12
+REMEMBERED: Final = 1 << 18
+"""Levels of so many states together are looked for in the table at once."""
 
 Each = Callable[[Callable[[int], None], Iterable[int]], None]
 """Calls a function with each of some numbers, perhaps several at once."""
 
 
-class OutOfMemory(Exception):
-    """The next growth would pass the limit, or the system has no more memory."""
+@dataclass(frozen=True)
+class Work:
+    """Names in chunks, in batches of `1 << bits`: `starts[c]` batches lie in the chunks before c."""
+
+    chunks: Words
+    counts: Integers
+    starts: Integers
+    bits: int
+
+    @classmethod
+    def of(cls, chunks: Words, counts: Integers, bits: int) -> Work:
+        return cls(chunks, counts, np.concatenate([[0], np.cumsum(-(-counts >> bits))]).astype(np.int64), bits)
+
+    @property
+    def batches(self) -> int:
+        return int(self.starts[-1])
 
 
 class Store:
-    """States of `words` words, in rows of `row_bytes`, in partitions, found again by their hash.
+    """The states of whole levels and of the one being found; `held` and `peak` are bytes of memory.
 
-    `hashes` is the address of the kernel's function; `workers` says how many may insert at once. `held` and `peak` are
-    bytes of memory. With a folder as `spool` the rows are in a file there, which the system reads and writes, and are
-    no part of them. A `compact` store tells states apart by fingerprints of 64 bits in each partition; rows are then
-    written, and read level by level, but never looked up.
+    `workers` says how many may insert at once, `sample` are some states from which it is seen what goes well together.
+    With a folder as `spool` the queue is in a file there, which the system reads and writes, and is no part of them.
     """
 
     def __init__(
         self,
-        words: int,
-        row_bytes: int,
-        hashes: int,
+        layout: Layout,
         limit: int | None = None,
         workers: int = 1,
-        first_slots: int = FIRST_SLOTS,
-        block: int = BLOCK,
-        compact: bool = False,
+        sample: Words | None = None,
         spool: str | None = None,
+        first_entries: int = FIRST_ENTRIES,
+        chunk: int = CHUNK,
     ) -> None:
-        count = 1 << PARTITION_BITS
-        self.words, self.row_bytes, self.limit, self.block = words, row_bytes, limit, block
-        self.held = self.peak = 0
-        self.compact, self._entry = compact, 8 if compact else 4
-        self._spool = None if spool is None else Spool(spool)
-        self.shift = np.uint64(64 - PARTITION_BITS)
-        self.partitions = np.zeros((count, loops.COLUMNS), dtype=np.uint64)
-        self.blocks = np.zeros((count, 4), dtype=np.uint64)
-        self._hashes, self._spare = hashes, workers
-        self._tables: list[Any] = [None] * count
-        self._pieces: list[npt.NDArray[np.uint32]] = []
-        self._free = self._end = 0
-        self._row_room = [0] * count
-        self.account(8 * len(self.blocks) * (loops.COLUMNS + 4))
-        for p in range(count):
+        self.layout, self.words, self._spare = layout, layout.words, workers
+        self.half = np.uint64((layout.bits + 1) // 2)
+        self.pairs = pairs_of(self.words, np.empty((0, self.words), dtype=np.uint64) if sample is None else sample)
+        self.sizes: list[int] = []
+        self.expected = 0
+        self._account = Account(limit)
+        self.partitions = np.zeros((PARTITIONS, loops.COLUMNS), dtype=np.uint64)
+        count = max(self.words, 2) + len(self.pairs) - 1
+        self.dictionaries = Dictionaries(count, self._account, workers)
+        self.queue = Queue(self._account, workers, None if spool is None else Spool(spool), chunk)
+        self._tables: list[list[Words]] = [[] for _ in range(PARTITIONS)]
+        self._scratch, self._cursor = self.scratch(), np.zeros(loops.CURSOR, dtype=np.int64)
+        self._cursor[loops.CHUNK] = -1
+        self._remembered: dict[int, Words] = {}
+        self.account(self.partitions.nbytes + self._scratch.nbytes)
+        for p in range(PARTITIONS):
             # Staggered, so that no two partitions grow at the same moment.
-            slots = int((first_slots + 2 * workers) * GROWTH ** (p / count))
-            self._more_rows(p, 1)
-            self._replace_table(p, slots)
+            self._replace(p, int((first_entries + 2 * workers) * GROWTH ** (p / PARTITIONS)))
 
     @property
-    def counts(self) -> Integers:
-        """How many states each partition has."""
-        return self.partitions[:, loops.COUNT].astype(np.int64)
+    def held(self) -> int:
+        return self._account.held
 
-    def room_for(self, size: int) -> None:
-        """Fail with `OutOfMemory` where `size` more bytes would pass the limit."""
-        if self.limit is not None and self.held + size > self.limit:
-            raise OutOfMemory
-        self.peak = max(self.peak, self.held + size)
+    @property
+    def peak(self) -> int:
+        return self._account.peak
+
+    @property
+    def total(self) -> int:
+        """How many states there are."""
+        return int(self.partitions[:, loops.COUNT].sum())
+
+    @property
+    def fresh(self) -> int:
+        """How many states there are behind the last whole level."""
+        return self.queue.fresh
+
+    @property
+    def depth(self) -> int:
+        """How many whole levels there are."""
+        return len(self.sizes)
 
     def account(self, size: int) -> None:
         """Other arrays that belong to the search, in bytes."""
-        self.room_for(size)
-        self.held += size
+        self._account.take(size)
 
-    def make_room(self, each: Each | None = None) -> None:
-        """Let every partition grow that is full, or nearly."""
-        counts, room = self.counts, self.partitions[:, loops.ROOM].astype(np.int64)
-        near = np.flatnonzero(counts + _ahead(counts) > room).tolist()
-        wanted: list[int] = []
-        for p in near:
-            count = int(counts[p])
-            ahead = int(_ahead(counts[p]))
-            if count + ahead > self._row_room[p] - self._spare:
-                self._more_rows(p, count + max(1 << self.block, 2 * ahead))
-            if count + ahead > self._table_room(p):
-                wanted.append(p)
-        if self.compact:
-            for p in wanted:
-                self._move_table(p)
-            wanted = []
-        for p in wanted:
-            self._new_table(p)
-        if each is not None:
-            each(self._fill_table, wanted)
-        else:
-            for p in wanted:
-                self._fill_table(p)
-        for p in near:
-            self._update_room(p)
+    def scratch(self) -> Words:
+        """What a worker needs to name states."""
+        return np.zeros((3 + max(self.words, 2) + len(self.pairs) - 1, loops.AT_ONCE), dtype=np.uint64)
 
-    def rows(self, begin: Integers, end: Integers, largest: int) -> Iterable[Words]:
-        """Copies of the rows `begin[p]..end[p]-1` of each partition, at most `largest` at a time."""
-        at = np.zeros(2, dtype=np.int64)
+    # --- levels -----------------------------------------------------------------------------------------------------
+
+    def insert(self, rows: Words) -> None:
+        """States of the next level, as many as are new."""
+        rows, done = np.ascontiguousarray(rows), 0
         while True:
-            left = int(np.maximum(end - begin, 0).sum())
-            out = np.empty((min(largest, max(left, 1)), self.words), dtype=np.uint64)
-            count = loops.gather(self.blocks, self.block, self.words, self.row_bytes, begin, end, at, out)
-            if not count:
-                return
-            yield out[:count]
-
-    def insert(self, rows: Words, hashes: npt.NDArray[np.uint64]) -> None:
-        """Insert some states; for few."""
-        slots, done = np.empty(len(rows), dtype=np.uint64), 0
-        while True:
-            address = np.uint64(rows.ctypes.data)
-            done = (loops.insert_fingerprints if self.compact else loops.insert)(
-                address,
-                self.words,
-                self.row_bytes,
-                hashes,
-                done,
-                len(rows),
-                self.partitions,
-                self.blocks,
-                self.block,
-                self.shift,
-                slots,
-            )
+            done = loops.insert(
+                np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
+                self.dictionaries.pages, self.partitions, np.uint64(self.depth + 1), done, len(rows), self.queue.free,
+                self.queue.filled, self.queue.shared, self._cursor, self._scratch,
+            )  # fmt: skip
             if done == len(rows):
                 return
             self.make_room()
 
-    # --- rows as they are kept --------------------------------------------------------------------------------------
+    def close(self) -> None:
+        """The states behind the last whole level become one; where there are none, nothing does."""
+        if self.fresh:
+            self.sizes.append(self.fresh)
+            self.queue.turn(self.depth)
+            self._cursor[loops.CHUNK] = -1
+            self.partitions[self.partitions[:, loops.DEEPEST] <= self.depth, loops.FULL] = 1
+            self.make_room()
 
-    def packed(self, begin: Integers, end: Integers) -> Iterator[Any]:
-        """The bytes of rows `begin[p]..end[p]-1` of each partition, in place."""
-        for p in range(len(begin)):
-            row, last = int(begin[p]), int(end[p])
-            while row < last:
-                size = min(last, (row >> self.block) + 1 << self.block) - row
-                yield (ctypes.c_ubyte * (size * self.row_bytes)).from_address(self._row(p, row))
-                row += size
+    def last(self, bits: int) -> Work:
+        """The last whole level."""
+        return Work.of(self.queue.chunks, self.queue.counts, bits)
 
-    def append(self, p: int, rows: bytes) -> None:
-        """Rows of new states behind those of a partition; `restored` makes them known."""
-        count, at = int(self.partitions[p, loops.COUNT]), 0
-        last = count + len(rows) // self.row_bytes
-        self._more_rows(p, last)
-        while count < last:
-            size = min(last, (count >> self.block) + 1 << self.block) - count
-            ctypes.memmove(self._row(p, count), rows[at : at + size * self.row_bytes], size * self.row_bytes)
-            count, at = count + size, at + size * self.row_bytes
-        self.partitions[p, loops.COUNT] = last
+    def behind(self, bits: int) -> Work:
+        """What is behind the last whole level."""
+        return Work.of(*self.queue.behind(), bits)
 
-    def restored(self) -> None:
-        """Tables for rows that were appended."""
-        for p in range(len(self.partitions)):
-            self._new_table(p)
-            self._fill_table(p)
-            self._update_room(p)
+    def begin(self, work: Work) -> None:
+        """The first batch of this work is the next to be taken."""
+        self.queue.shared[loops.NEXT] = 0
+        self.queue.shared[loops.PAUSE] = 0
 
-    def _row(self, p: int, row: int) -> int:
-        return int(self.blocks[p, row >> self.block]) + (row & (1 << self.block) - 1) * self.row_bytes
+    def expanded(self, work: Work) -> None:
+        """Nobody needs the chunks of the last level any more of which all batches were taken."""
+        taken = int(np.searchsorted(work.starts[1:], self.queue.shared[loops.NEXT], side="right"))
+        self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
+
+    def blocks(self, level: int, largest: int) -> Iterator[Words]:
+        """Copies of the states of a whole level, at most so many at a time."""
+        for names in self._names(level):
+            for first in range(0, len(names), largest):
+                yield self._states(names[first : first + largest])
+
+    def _names(self, level: int) -> Iterator[Words]:
+        if level == self.queue.level:
+            for address, count in zip(self.queue.chunks.tolist(), self.queue.counts.tolist(), strict=True):
+                yield _copied(address, count)
+        elif self.sizes[level - 1] > REMEMBERED:
+            some = PARTITIONS // 8
+            for first in range(0, PARTITIONS, some):
+                yield self._found(level, level, range(first, first + some))[level]
+        else:
+            if level not in self._remembered:
+                first = level
+                while first > 1 and sum(self.sizes[first - 2 : level]) <= REMEMBERED:
+                    first -= 1
+                self._remembered = self._found(first, level, range(PARTITIONS))
+            yield self._remembered[level]
+
+    def _found(self, first: int, last: int, some: range) -> dict[int, Words]:
+        """The names of the states of some levels in some partitions."""
+        names, found = (np.empty(AT_A_TIME, dtype=np.uint64) for _ in range(2))
+        levels = (np.uint64(first), np.uint64(last))
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        loops.counted(self.partitions, some.start, some.stop, levels, names, found, counts)
+        ends = np.cumsum(counts)
+        out = np.empty(int(ends[-1]), dtype=np.uint64)
+        loops.of_levels(self.partitions, some.start, some.stop, levels, names, found, ends - counts, out)
+        return dict(zip(range(first, last + 1), np.split(out, ends[:-1]), strict=True))
+
+    def _states(self, names: Words) -> Words:
+        out = np.empty((len(names), self.words), dtype=np.uint64)
+        for first in range(0, len(names), loops.AT_ONCE):
+            loops.unnamed(
+                np.uint64(names[first:].ctypes.data), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
+                self.pairs, self.dictionaries.pages, self._scratch, np.uint64(out[first:].ctypes.data),
+            )  # fmt: skip
+        return out
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
-    def _table_room(self, p: int) -> int:
-        """Rows that the table of a partition has slots for."""
-        return int(int(self.partitions[p, loops.CAPACITY]) * LOAD) - self._spare
+    def make_room(self, each: Each | None = None) -> None:
+        """Let everything grow that is full, or nearly."""
+        self.queue.make_room()
+        self.dictionaries.make_room()
+        counts, room = self.partitions[:, loops.COUNT], self.partitions[:, loops.ROOM]
+        full = (counts * (1 + AHEAD) + 1 > room) | (self.partitions[:, loops.FULL] != 0)
+        wanted: list[int] = np.flatnonzero(full).tolist()
+        self._remembered = {}
+        if each is None or len(wanted) < 2:
+            for p in wanted:
+                self._grow(p)
+        else:
+            each(self._grow, wanted)
 
-    def _update_room(self, p: int) -> None:
-        self.partitions[p, loops.ROOM] = min(self._table_room(p), self._row_room[p] - self._spare, LARGEST_COUNT)
+    def _grow(self, p: int) -> None:
+        """A partition with more room, or with the same but for larger numbers or deeper levels."""
+        row = self.partitions[p]
+        count, entries = int(row[loops.COUNT]), int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
+        firsts, seconds = self._numbers()
+        fits = (
+            firsts <= int(row[loops.FIRSTS])
+            and seconds <= int(row[loops.SECONDS])
+            and int(row[loops.DEEPEST]) > self.depth
+        )
+        if fits or count * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
+            growth = SMALL_GROWTH if entries < SMALL else GROWTH
+            expected = self.expected / PARTITIONS / LOAD
+            entries = int(max(entries * growth, min(entries * LARGEST_GROWTH, expected))) + 2
+        while not self._replace(p, entries):
+            entries = int(entries * GROWTH)
 
-    def _new_table(self, p: int) -> None:
-        """A table that is large enough, still empty, in place of the old one, which goes first."""
-        capacity = int(self.partitions[p, loops.CAPACITY])
-        if int(self.partitions[p, loops.COUNT]) + self._spare >= LARGEST_COUNT:
-            raise OutOfMemory
-        count = int(self.partitions[p, loops.COUNT])
-        wanted = count + int(_ahead(np.int64(count))) + self._spare
-        while True:
-            capacity = int(capacity * (SMALL_GROWTH if capacity < SMALL else GROWTH)) + 2
-            if int(capacity * LOAD) > wanted:
-                break
-        size = self._entry * capacity
-        old = self._tables[p]
-        if old is not None:
-            self.room_for(size - old.nbytes)
-            self.held -= old.nbytes
-            self._tables[p] = old = None
-        table = self._allocate(size)
-        self.partitions[p, :2] = table.ctypes.data, size // self._entry
-        self._tables[p] = table
+    def _numbers(self) -> tuple[int, int]:
+        """How many first numbers there are in names, and how many second ones for a partition."""
+        first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
+        return first, -(-second >> loops.PARTITION_BITS)
 
-    def _move_table(self, p: int) -> None:
-        """A larger table with the same fingerprints: there is nothing else to fill it from but the old one."""
-        old, capacity = self._tables[p], int(self.partitions[p, loops.CAPACITY])
-        self._tables[p] = None
-        try:
-            self._new_table(p)
-        except OutOfMemory:
-            self._tables[p] = old
-            raise
-        loops.move_fingerprints(old.ctypes.data, capacity, *map(int, self.partitions[p, :2]))
-        self.held -= old.nbytes
+    def _shape(self, p: int, entries: int) -> Words:
+        """What `loops` needs of a partition of so many entries, without its address."""
+        firsts, seconds = (int(number * BOUND) + 16 for number in self._numbers())
+        deep = (2 * self.depth + 16).bit_length()
+        for size in (NARROW, WIDE):
+            buckets = max(-(-entries * size // LINE), loops.FARTHEST)
+            rest = ((firsts * seconds - 1) // buckets).bit_length()
+            levels = 8 * size - BEHIND_BITS - rest
+            if levels >= deep:
+                row = np.zeros(loops.COLUMNS, dtype=np.uint64)
+                row[loops.CAPACITY], row[loops.SIZE], row[loops.REST] = buckets, size, rest
+                row[loops.FIRSTS], row[loops.SECONDS], row[loops.DEEPEST] = firsts, seconds, (1 << levels) - 1
+                row[loops.ROOM] = max(int(buckets * (LINE // size) * LOAD) - self._spare, 0)
+                return row
+        raise OutOfMemory
 
-    def _replace_table(self, p: int, slots: int) -> None:
-        """The first table of a partition."""
-        table = self._allocate(self._entry * slots)
-        self.partitions[p, :2] = table.ctypes.data, slots
-        self._tables[p] = table
-        self._update_room(p)
-
-    def _fill_table(self, p: int) -> None:
-        address, capacity, count, _ = map(int, self.partitions[p, :4])
-        if self.compact:
-            state = np.empty(self.words, dtype=np.uint64)
-            loops.fingerprint_rows(
-                address, capacity, self.blocks, self.block, p, count, self.words, self.row_bytes, state
-            )
-            return
-        states, hashes = (np.empty(size << self.block, dtype=np.uint64) for size in (self.words, 1))
-        loops.rebuild(
-            self._hashes, address, capacity, self.blocks, self.block, p, count, self.words, self.row_bytes, self.shift,
-            states, hashes,
-        )  # fmt: skip
-
-    def _more_rows(self, p: int, wanted: int) -> None:
-        """Blocks until a partition has room for so many rows, and for those that several workers add at once."""
-        size = self.row_bytes << self.block
-        while self._row_room[p] < wanted + self._spare:
-            number = self._row_room[p] >> self.block
-            if number == self.blocks.shape[1]:
-                self.account(self.blocks.nbytes)
-                self.blocks = np.concatenate([self.blocks, np.zeros_like(self.blocks)], axis=1)
-            self.blocks[p, number] = self._block(size)
-            self._row_room[p] += 1 << self.block
-
-    def _block(self, size: int) -> int:
-        """The address of a new block of rows."""
-        if self._free + size > self._end:
-            first = size << PARTITION_BITS
-            largest = LARGEST_PIECE if self._spool is None else LARGEST_SPOOL_PIECE
-            most = min(largest, max(first, self.held // 8)) - SLACK
-            room = max(size, most // size * size) + SLACK
-            piece = self._allocate(room) if self._spool is None else self._spool.allocate(room)
-            self._pieces.append(piece)
-            self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes - SLACK
-        self._free += size
-        return self._free - size
-
-    def _allocate(self, size: int) -> npt.NDArray[np.uint32]:
-        """So many bytes of zeros; large ones in huge pages where the system has them."""
-        size += -size % 4
-        self.room_for(size)
-        try:
-            if size < OWN_PAGES:
-                array = np.zeros(size // 4, dtype=np.uint32)
-            else:
-                memory = mmap.mmap(-1, size)
-                if hasattr(mmap, "MADV_HUGEPAGE") and size > HUGE_PAGE << 2:
-                    memory.madvise(mmap.MADV_HUGEPAGE)
-                array = np.frombuffer(memory, dtype=np.uint32)
-        except (MemoryError, OSError) as error:
-            raise OutOfMemory from error
-        self.held += array.nbytes
-        return array
+    def _replace(self, p: int, entries: int) -> bool:
+        """A table of so many entries with the same states; whether these have found their places there."""
+        row = self._shape(p, entries)
+        table, tables = self._account.allocate(LINE * int(row[loops.CAPACITY])), self._tables[p]
+        row[loops.TABLE], row[loops.COUNT] = table.ctypes.data, self.partitions[p, loops.COUNT]
+        if tables:
+            names, levels = (np.empty(loops.AT_ONCE, dtype=np.uint64) for _ in range(2))
+            if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), names, levels):
+                self._account.free(table)
+                return False
+        # Both are there while one takes the other's place: an interruption may come at any moment.
+        tables.append(table)
+        self.partitions[p] = row
+        for old in tables[:-1]:
+            self._account.free(old)
+        del tables[:-1]
+        return True
 
 
-class Spool:
-    """Memory that is a file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._file, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
-        weakref.finalize(self, os.close, self._file)
-        os.unlink(name)
-        self._size = 0
-
-    def allocate(self, size: int) -> npt.NDArray[np.uint32]:
-        """So many bytes or more; OSError where the disk is full, while there is still time to say so."""
-        size += -size % mmap.ALLOCATIONGRANULARITY
-        try:
-            os.posix_fallocate(self._file, self._size, size)
-        except OSError as error:
-            what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
-            raise OSError(error.errno, what, self._folder) from None
-        memory = mmap.mmap(self._file, size, offset=self._size)
-        self._size += size
-        return np.frombuffer(memory, dtype=np.uint32)
+def _copied(address: int, count: int) -> Words:
+    """Numbers at an address."""
+    return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address)).astype(np.uint64)
 
 
-def _ahead(counts: Any) -> Any:
-    """How many states a partition should have room for beside those that it has."""
-    return np.clip(np.asarray(counts * AHEAD).astype(np.int64), 1, LARGEST_AHEAD)
-
-
-def smallest(words: int, row_bytes: int, workers: int = 1, compact: bool = False) -> int:
+def smallest(layout: Layout, workers: int = 1) -> int:
     """How many bytes a store of no states takes."""
-    return Store(words, row_bytes, 0, workers=workers, compact=compact).peak
+    return Store(layout, workers=workers).peak

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from isrcheck.checker.engines.local import loops
 from isrcheck.checker.kernel.compile import ROOM, Kernel
+from isrcheck.checker.kernel.layout import Words
 
 BATCH_BITS: Final = 8
 """Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
@@ -26,15 +28,19 @@ def room(transitions: int) -> int:
 
 
 class Worker:
-    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level."""
+    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level.
 
-    def __init__(self, kernel: Kernel) -> None:
+    `scratch` is what a store wants it to have.
+    """
+
+    def __init__(self, kernel: Kernel, scratch: Words) -> None:
         rows = room(kernel.transitions)
-        shapes: tuple[int | tuple[int, int], ...] = (
-            (1 << batch_bits(kernel.transitions), kernel.words), (rows, kernel.words), rows, rows,
+        shapes = (
+            (1 << batch_bits(kernel.transitions), kernel.words),
+            (rows, kernel.words),
             (rows, kernel.verdicts.words),
-        )  # fmt: skip
-        self.buffers = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes)
+        )
+        self.buffers, self.scratch = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes), scratch
         self._kernel = kernel
         self.begin()
 
@@ -43,11 +49,12 @@ class Worker:
         self.tally = self._kernel.tally()
         self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
         self.weight = np.zeros((1, 1), dtype=np.uint64)
-        self.cursor = np.zeros(4, dtype=np.int64)
+        self.cursor = np.zeros(loops.CURSOR, dtype=np.int64)
+        self.cursor[loops.CHUNK] = -1
 
     @property
     def nbytes(self) -> int:
-        return sum(buffer.nbytes for buffer in self.buffers)
+        return sum(array.nbytes for array in (*self.buffers, self.scratch))
 
 
 class Team:

@@ -1,0 +1,89 @@
+"""The memory of a search: what it has, what it may have, and files that stand in for it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+import threading
+import weakref
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.layout import Words
+
+LINE: Final = 64
+HUGE_PAGES: Final = 1 << 22
+OWN_PAGES: Final = 1 << 17
+"""From so many bytes on an array has pages of its own, which go back to the system with it. The C library would keep
+what tables leave behind as they grow: up to 280 MB were missing there, for which `held` did not account."""
+
+
+class OutOfMemory(Exception):
+    """The next growth would pass the limit, or the system has no more memory."""
+
+
+class Account:
+    """`held` and `peak` bytes of memory, of `limit` at most; several threads may ask for some."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.held = self.peak = 0
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> None:
+        """So many bytes more; `OutOfMemory` where that would pass the limit."""
+        with self._lock:
+            if self.limit is not None and self.held + size > self.limit:
+                raise OutOfMemory
+            self.held += size
+            self.peak = max(self.peak, self.held)
+
+    def give_back(self, size: int) -> None:
+        """So many bytes are free again."""
+        with self._lock:
+            self.held -= size
+
+    def allocate(self, size: int) -> Words:
+        """So many bytes of zeros or a few more, which begin at a cache line."""
+        size += -size % LINE
+        self.take(size + (LINE if size < OWN_PAGES else 0))
+        try:
+            if size < OWN_PAGES:
+                array = np.zeros((size + LINE) // 8, dtype=np.uint64)
+                first = -array.ctypes.data % LINE // 8
+                return array[first : first + size // 8]
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            if hasattr(mmap, "MADV_HUGEPAGE") and size >= HUGE_PAGES:
+                memory.madvise(mmap.MADV_HUGEPAGE)
+            return np.frombuffer(memory, dtype=np.uint64)
+        except (MemoryError, OSError) as error:
+            raise OutOfMemory from error
+
+    def free(self, array: Words) -> None:
+        """What was allocated is not used any more; it goes with the array."""
+        self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))
+
+
+class Spool:
+    """Memory that is a file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._file, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
+        weakref.finalize(self, os.close, self._file)
+        os.unlink(name)
+        self._size = 0
+
+    def allocate(self, size: int) -> Words:
+        """So many bytes or more; OSError where the disk is full, while there is still time to say so."""
+        size += -size % mmap.ALLOCATIONGRANULARITY
+        try:
+            os.posix_fallocate(self._file, self._size, size)
+        except OSError as error:
+            what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
+            raise OSError(error.errno, what, self._folder) from None
+        memory = mmap.mmap(self._file, size, offset=self._size)
+        self._size += size
+        return np.frombuffer(memory, dtype=np.uint64)

@@ -1,0 +1,102 @@
+"""What states are made of, numbered: the different values of each word, and pairs of numbers up to the name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.account import Account, OutOfMemory
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+
+LOAD: Final = 0.75
+GROWTH: Final = 1.5
+FIRST_SLOTS: Final = 1 << 10
+PAGE: Final = 1 << loops.PAGE_BITS
+AHEAD: Final = 1 / 16
+LARGEST_PIECE: Final = 1 << 22
+
+
+def pairs_of(words: int, sample: Words) -> Integers:
+    """Which two dictionaries are paired, the name last: those first that have the fewest pairs in a sample."""
+    if words <= 2:
+        return np.array([[0, 1]], dtype=np.int64)
+    numbers = {w: np.unique(sample[:, w], return_inverse=True)[1].astype(np.int64) for w in range(words)}
+    pairs: list[tuple[int, int]] = []
+
+    def together(a: int, b: int) -> Integers:
+        both: Integers = np.unique(numbers[a] << 32 | numbers[b], return_inverse=True)[1]
+        return both
+
+    while len(numbers) > 2:
+        left, right = min(
+            ((a, b) for a in numbers for b in numbers if a < b),
+            key=lambda pair: (int(together(*pair).max(initial=0)), pair),
+        )
+        numbers[words + len(pairs)] = together(left, right)
+        pairs.append((left, right))
+        del numbers[left], numbers[right]
+    return np.array([*pairs, tuple(numbers)], dtype=np.int64)
+
+
+class Dictionaries:
+    """`columns` and `pages` are what `loops` needs of them; `workers` may add values at once."""
+
+    def __init__(self, count: int, account: Account, workers: int, first_slots: int = FIRST_SLOTS) -> None:
+        self._account, self._spare = account, workers
+        self.columns = np.zeros((count, loops.COLUMNS), dtype=np.uint64)
+        self.pages = np.zeros((count, 1), dtype=np.uint64)
+        self._rooms = [0] * count
+        self._tables: list[Words | None] = [None] * count
+        self._pieces: list[Words] = []
+        self._free = self._end = 0
+        for d in range(count):
+            self._grow(d, first_slots)
+
+    @property
+    def counts(self) -> Integers:
+        """How many values each has."""
+        return self.columns[:, loops.COUNT].astype(np.int64)
+
+    def make_room(self) -> None:
+        """Let every dictionary grow that is full, or nearly."""
+        for d, count in enumerate(self.counts.tolist()):
+            if count + 1 + int(count * AHEAD) > int(self.columns[d, loops.ROOM]):
+                self._grow(d, int(self.columns[d, loops.CAPACITY]))
+
+    def _grow(self, d: int, capacity: int) -> None:
+        count = int(self.columns[d, loops.COUNT])
+        wanted = count + 1 + 2 * int(count * AHEAD) + self._spare
+        if wanted >= loops.MARKED:
+            raise OutOfMemory
+        while self._rooms[d] < wanted:
+            self._add_page(d)
+        if self._tables[d] is None or wanted > int(capacity * LOAD):
+            self._new_table(d, max(capacity, int(max(wanted / LOAD, capacity * GROWTH)) + 2))
+        slots = int(int(self.columns[d, loops.CAPACITY]) * LOAD)
+        self.columns[d, loops.ROOM] = max(min(slots, self._rooms[d], loops.MARKED - 1) - self._spare, 0)
+
+    def _new_table(self, d: int, capacity: int) -> None:
+        """A larger table, filled with the same values."""
+        table, old = self._account.allocate(4 * capacity), self._tables[d]
+        self._tables[d] = table
+        if old is not None:
+            self._account.free(old)
+        self.columns[d, loops.TABLE], self.columns[d, loops.CAPACITY] = table.ctypes.data, 2 * len(table)
+        loops.refill(self.columns, self.pages, d)
+
+    def _add_page(self, d: int) -> None:
+        number = self._rooms[d] >> loops.PAGE_BITS
+        if number == self.pages.shape[1]:
+            self._account.take(self.pages.nbytes)
+            self.pages = np.concatenate([self.pages, np.zeros_like(self.pages)], axis=1)
+        if self._free == self._end:
+            size = min(LARGEST_PIECE, max(1, sum(self._rooms) // 16 // PAGE) * 8 * PAGE)
+            piece = self._account.allocate(size)
+            self._pieces.append(piece)
+            self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes
+        self.pages[d, number] = self._free
+        self._free += 8 * PAGE
+        self._rooms[d] += PAGE

@@ -1,0 +1,28 @@
+"""Some states that a search will meet, from which its store sees what goes well together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.model.language.system import TransitionSystem
+
+ENOUGH: Final = 1 << 14
+AT_ONCE: Final = 1 << 9
+
+
+def sample(system: TransitionSystem, kernel: Kernel) -> Words:
+    """About `ENOUGH` of the first states, counted or not; fewer where there are no more, all alike in every run."""
+    if kernel.words <= 2:
+        return kernel.layout.pack(system.initial)
+    known = last = np.unique(kernel.layout.pack(system.initial), axis=0)
+    while len(last) and len(known) < ENOUGH:
+        found = np.concatenate([kernel.expand(last[k : k + AT_ONCE])[0] for k in range(0, len(last), AT_ONCE)])
+        before, known = len(known), np.unique(np.concatenate([known, found]), axis=0)
+        if len(known) == before:
+            break
+        last = np.unique(found, axis=0)[: 4 * AT_ONCE]
+    return known[:: 1 + len(known) // (4 * ENOUGH)]
