@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -42,8 +43,8 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    scratch = 8 * (2 + 2 * max(words, 2)) * loops.AT_ONCE
-    buffers = 8 * (room(transitions) * (words + verdict_words) + (words << batch_bits(transitions))) + scratch
+    names = 8 * (2 + 2 * max(words, 2)) * loops.AT_ONCE + (max(words, 2) << 5 + loops.MEMO_BITS)
+    buffers = 8 * (room(transitions) * (words + verdict_words) + (words << batch_bits(transitions))) + names
     return smallest(layout, workers) + workers * buffers + 32 * words * len(system.initial) + FIRST_GROWTH
 
 
@@ -120,7 +121,7 @@ class Search(Levelwise):
         if orbits is not None:
             levels = OrbitLevels(system, kernel, store, orbits)
         super().__init__(system, kernel, limits, levels)
-        self._workers = [Worker(kernel, store.scratch()) for _ in range(workers)]
+        self._workers = [Worker(kernel, store.arrays()) for _ in range(workers)]
         store.account(sum(w.nbytes for w in self._workers))
         self._team = Team(workers - 1)
         self._bits = batch_bits(kernel.transitions)
@@ -198,6 +199,8 @@ class Search(Levelwise):
         first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
         first.cursor[loops.REJECTED] = len(rows) - len(counted)
         self.store.insert(counted)
+        first.cursor[loops.NEW] = len(counted)
+        loops.look_over(self._functions, counted, first.cursor, first.totals, first.weight)
         self._finish_level()
 
     def _restored(self, checkpoint: Checkpoint) -> Iterator[Level]:
@@ -225,9 +228,7 @@ class Search(Levelwise):
         """All successors of a level into the store; `Stopped` where a limit is reached."""
         for worker in self._workers:
             worker.begin()
-        addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge")]
-        addresses.append(0 if self.orbits is None else self.orbits.addresses["representatives"])
-        functions, constrained = np.array(addresses, dtype=np.int64), bool(self.system.constraints)
+        functions, constrained = self._functions, bool(self.system.constraints)
         store, queue, number = self.store, self.store.queue, np.uint64(level + 1)
         work = store.last(self._bits)
         hands = self._begin(work)
@@ -236,8 +237,8 @@ class Search(Levelwise):
             outcome: int = loops.advance(
                 functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
                 store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
-                queue.filled, queue.shared, worker.cursor, worker.buffers, worker.scratch, worker.tally, worker.totals,
-                self._work,
+                queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
+                worker.weight, self._work,
             )  # fmt: skip
             return outcome
 
@@ -284,7 +285,7 @@ class Search(Levelwise):
 
     def _finish_level(self) -> None:
         """The new states become a level."""
-        self._survey()
+        self._look_over()
         tally, found = self._tally, self.store.fresh
         finished = Level(
             distinct=found,
@@ -292,37 +293,26 @@ class Search(Levelwise):
             rejected=self._sum(loops.REJECTED),
             generated=tally[ACTIONS:].tolist(),
             degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
-            weight=found if self.orbits is None else self._weight(self.orbits),
+            weight=found if self.orbits is None else sum(int(w.weight[0, 0]) for w in self._workers),
         )
         self.store.close()
         self._add(finished)
 
-    def _survey(self) -> None:
-        """The verdicts of all states behind the last whole level."""
-        self._look_over(self.kernel.code.addresses["survey"], lambda worker: worker.totals)
+    @cached_property
+    def _functions(self) -> Integers:
+        """The addresses of what `loops` calls."""
+        addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge", "survey")]
+        of_orbits = ("representatives", "weights")
+        addresses += [0 if self.orbits is None else self.orbits.addresses[name] for name in of_orbits]
+        return np.array(addresses, dtype=np.int64)
 
-    def _weight(self, orbits: Orbits) -> int:
-        """How many states the orbits behind the last whole level have."""
+    def _look_over(self) -> None:
+        """What the kernel says of new states that no worker has looked at yet."""
         for worker in self._workers:
-            worker.weight[:] = 0
-        self._look_over(orbits.addresses["weights"], lambda worker: worker.weight)
-        return sum(int(worker.weight[0, 0]) for worker in self._workers)
-
-    def _look_over(self, function: int, totals: Callable[[Worker], Words]) -> None:
-        """What a function of the kernel says of all states behind the last whole level, into arrays of the workers."""
-        store, work = self.store, self.store.behind(self._bits)
-        hands = self._begin(work)
-
-        def part(worker: Worker) -> None:
-            loops.survey(
-                function, store.words, store.half, store.pairs, store.dictionaries.pages, work.chunks, work.counts,
-                work.starts, work.bits, store.queue.shared, worker.buffers[0], worker.scratch, totals(worker),
-            )  # fmt: skip
-
-        self._team.together(part, hands, self._pause)
+            loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
 
     def _look_at_rest(self) -> int:
-        self._survey()
+        self._look_over()
         return self.store.fresh
 
     def _between_levels(self) -> None:

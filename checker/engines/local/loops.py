@@ -56,9 +56,10 @@ INSERTED: Final = 1
 REJECTED: Final = 2
 EXPANDED: Final = 3
 CHUNK: Final = 4
-CURSOR: Final = 5
+NEW: Final = 5
+CURSOR: Final = 6
 """Entries of a worker's `cursor`: successors in its batch, how many of them are in the store, successors outside the
-constraints, states expanded, the chunk that it writes the names of new states to or -1."""
+constraints, states expanded, the chunk that it writes the names of new states to or -1, new states in its batch."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -73,6 +74,8 @@ MARKED: Final = (1 << NUMBER_BITS) - 1
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
+MEMO_BITS: Final = 10
+"""Of each dictionary a worker remembers the numbers of 2**10 values."""
 FARTHEST: Final = 8
 """A state lies less than so many buckets behind its own."""
 AT_ONCE: Final = 512
@@ -264,6 +267,7 @@ _NUMBER: Final = np.uint64(MARKED)
 _TAG: Final = np.uint64(0xFFFFFFFF ^ MARKED)
 _PAGE: Final = np.uint64((1 << PAGE_BITS) - 1)
 _PARTITION: Final = np.uint64((1 << PARTITION_BITS) - 1)
+NOWHERE: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 NO_ROOM: Final = np.uint64(0xFFFFFFFF)
 
 
@@ -332,18 +336,23 @@ def refill(dictionaries, pages, dictionary):
 
 
 @_compiled
-def named(rows, words, count, half, pairs, dictionaries, pages, scratch):
+def place_in_memo(value):
+    """Where a worker remembers the number of a value."""
+    return (value * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - MEMO_BITS)
+
+
+@_compiled
+def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo):
     """Name some states, `AT_ONCE` at most, into the first row of `scratch`; whether there was room for it.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` are the bits of the first
-    half of a single word.
+    half of a single word. `memo` has a few values of each dictionary and their numbers plus one: most successors share
+    most of their words with states that were just there.
     """
-    leaves = max(words, 2)
-    last = len(pairs) - 1
+    leaves, last = max(words, 2), len(pairs) - 1
+    hashes, values, rest = scratch[0], scratch[1], scratch[2]
     for d in range(leaves + last):
-        numbers, hashes = scratch[3 + d], scratch[1]
-        values = scratch[2]
-        table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
+        numbers = scratch[3 + d]
         if d >= leaves:
             left, right = scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]]
             for k in range(count):
@@ -357,15 +366,24 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch):
         else:
             for k in range(count):
                 values[k] = load(rows + np.uint64(8 * k)) >> half
+        left_over = 0
+        table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
         for k in range(count):
-            h = mixed(values[k])
-            hashes[k] = h
-            prefetch(table + np.uint64(4) * slot_of(h, capacity))
-        for k in range(count):
-            number = number_of(values[k], hashes[k], slot_of(hashes[k], capacity), dictionaries, pages, d)
+            at = place_in_memo(values[k])
+            numbers[k] = memo[d, at, 1] - np.uint64(1)
+            if memo[d, at, 0] != values[k] or memo[d, at, 1] == 0:
+                rest[left_over] = k
+                hashes[left_over] = mixed(values[k])
+                prefetch(table + np.uint64(4) * slot_of(hashes[left_over], capacity))
+                left_over += 1
+        for n in range(left_over):
+            k, h = rest[n], hashes[n]
+            number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d)
             if number == NO_ROOM:
                 return False
             numbers[k] = number
+            at = place_in_memo(values[k])
+            memo[d, at, 0], memo[d, at, 1] = values[k], number + np.uint64(1)
     names, left, right = scratch[0], scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]]
     for k in range(count):
         names[k] = left[k] << np.uint64(32) | right[k]
@@ -408,15 +426,12 @@ def share_of(h, bound):
 
 
 @_compiled
-def partition_of(first, second):
-    """The partition of a name: its second number gives seven bits for it, which are not kept."""
-    return (second ^ mixed(first)) & _PARTITION
+def permuted(h, first, second, firsts, seconds):
+    """A number below `firsts * seconds` for two below these bounds, one to one: three rounds of a Feistel network.
 
-
-@_compiled
-def permuted(first, second, firsts, seconds):
-    """A number below `firsts * seconds` for two below these bounds, one to one: three rounds of a Feistel network."""
-    second += share_of(mixed(first), seconds)
+    `h` is `mixed(first)`.
+    """
+    second += share_of(h, seconds)
     if second >= seconds:
         second -= seconds
     first += share_of(mixed(second ^ np.uint64(0x5851F42D4C957F2D)), firsts)
@@ -443,10 +458,9 @@ def recovered(value, partition, firsts, seconds):
 
 
 @_compiled
-def placed(value, partitions, p, level):
-    """Put a permuted name into its bucket, or one behind it: 1 where it is new, 0 where it is known, 2 for no room."""
+def placed(bucket, key, partitions, p, level):
+    """Put what is kept of a name into a bucket, or one behind it: 1 if it is new, 0 if known, 2 for no room."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
-    bucket, key = value % buckets, value // buckets
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     entry = level << (rest + np.uint64(3))
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -472,28 +486,40 @@ def placed(value, partitions, p, level):
 
 
 @_compiled
-def enter(names, first, count, partitions, level, values, chunk, filled):
-    """Names `first..count-1` of some into the table, and those that are new to a chunk; how far it came.
+def prepared(names, count, partitions, scratch):
+    """Partition, bucket and what an entry keeps of each of some names, and their buckets into the cache.
 
-    The chunk has room for as many.
+    A partition that is not for so large numbers has no bucket for them, but `NOWHERE`.
     """
+    parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
-    for k in range(first, count):
-        one, two = names[k] >> np.uint64(32), names[k] & low
-        p = partition_of(one, two)
-        two = two >> np.uint64(PARTITION_BITS)
-        if one >= partitions[p, FIRSTS] or two >= partitions[p, SECONDS]:
-            values[k] = ~np.uint64(0)
-            continue
-        values[k] = permuted(one, two, partitions[p, FIRSTS], partitions[p, SECONDS])
-        prefetch(partitions[p, TABLE] + np.uint64(64) * (values[k] % partitions[p, CAPACITY]))
+    for k in range(count):
+        first, second = names[k] >> np.uint64(32), names[k] & low
+        h = mixed(first)
+        p = (second ^ h) & _PARTITION
+        second = second >> np.uint64(PARTITION_BITS)
+        parts[k], buckets[k] = p, NOWHERE
+        if first < partitions[p, FIRSTS] and second < partitions[p, SECONDS]:
+            value = permuted(h, first, second, partitions[p, FIRSTS], partitions[p, SECONDS])
+            buckets[k], keys[k] = value % partitions[p, CAPACITY], value // partitions[p, CAPACITY]
+            prefetch(partitions[p, TABLE] + np.uint64(64) * buckets[k])
+
+
+@_compiled
+def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
+    """Put the names in `scratch`, of states from `first` on, into the table; how far it came.
+
+    The name of a new state goes to a chunk, which has room for it, and its row to the others that are `kept`.
+    """
+    names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
+    prepared(names, count, partitions, scratch)
     counts = np.uint64(partitions.ctypes.data) + np.uint64(8 * COUNT)
-    for k in range(first, count):
-        p = partition_of(names[k] >> np.uint64(32), names[k] & low)
+    for k in range(count):
+        p = parts[k]
         counter = counts + p * np.uint64(8 * COLUMNS)
         outcome = 2
-        if values[k] != ~np.uint64(0) and load(counter) < partitions[p, ROOM]:
-            outcome = placed(values[k], partitions, p, level)
+        if buckets[k] != NOWHERE and load(counter) < partitions[p, ROOM]:
+            outcome = placed(buckets[k], keys[k], partitions, p, level)
         if outcome == 2:
             partitions[p, FULL] = np.uint64(1)
             return k
@@ -501,6 +527,10 @@ def enter(names, first, count, partitions, level, values, chunk, filled):
             fetch_and_add(counter, np.uint64(1))
             store(chunk + np.uint64(8) * filled[0], names[k])
             filled[0] += np.uint64(1)
+            for j in range(words):
+                from_row = np.uint64(8 * (words * (first + k) + j))
+                store(rows + np.uint64(8 * (words * kept[0] + j)), load(rows + from_row))
+            kept[0] += 1
     return count
 
 
@@ -537,19 +567,21 @@ def entries_of(partitions, p, number, at, levels, names, found):
 
 
 @_compiled
-def moved(old, new, number, names, levels):
+def moved(old, new, number, scratch):
     """Put the entries of a partition into another table of it; whether all of them found a place there."""
     at, low = 0, np.uint64(0xFFFFFFFF)
     every = (np.uint64(0), ~np.uint64(0))
+    names, levels, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     end = slots(old, 0)
     while at < end:
         at, count = entries_of(old, 0, number, at, every, names, levels)
         for k in range(count):
-            one, two = names[k] >> np.uint64(32), (names[k] & low) >> np.uint64(PARTITION_BITS)
-            names[k] = permuted(one, two, new[0, FIRSTS], new[0, SECONDS])
-            prefetch(new[0, TABLE] + np.uint64(64) * (names[k] % new[0, CAPACITY]))
+            first, second = names[k] >> np.uint64(32), (names[k] & low) >> np.uint64(PARTITION_BITS)
+            value = permuted(mixed(first), first, second, new[0, FIRSTS], new[0, SECONDS])
+            buckets[k], keys[k] = value % new[0, CAPACITY], value // new[0, CAPACITY]
+            prefetch(new[0, TABLE] + np.uint64(64) * buckets[k])
         for k in range(count):
-            if placed(names[k], new, 0, levels[k]) != 1:
+            if placed(buckets[k], keys[k], new, 0, levels[k]) != 1:
                 return False
     return True
 
@@ -580,28 +612,33 @@ def of_levels(partitions, first, last, levels, names, found, starts, out):
 
 @_compiled
 def insert(
-    rows, words, half, pairs, dictionaries, pages, partitions, level, first, count, chunks, filled, shared, cursor,
-    scratch,
+    rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
+    memo,
 ):  # fmt: skip
-    """Insert states `first..count-1` that are new; how far it came before something must grow."""
+    """Insert states that are new, up to the `count`th; whether it came so far before something must grow.
+
+    `cursor` says where it goes on, and how many were new: these are the first ones of the rows then.
+    """
     here = np.uint64(shared.ctypes.data)
-    while first < count:
-        size = min(count - first, AT_ONCE)
+    while cursor[INSERTED] < count:
+        size = min(count - cursor[INSERTED], AT_ONCE)
         chunk = cursor[CHUNK]
         if chunk < 0 or filled[chunk] + np.uint64(size) > chunks[chunk, 1]:
             chunk = np.int64(fetch_and_add(here + np.uint64(8 * TAKEN), np.uint64(1)))
             if chunk >= len(chunks):
-                return first
+                return False
             cursor[CHUNK] = chunk
-        if not named(rows + np.uint64(8 * words * first), words, size, half, pairs, dictionaries, pages, scratch):
-            return first
+        first = rows + np.uint64(8 * words * cursor[INSERTED])
+        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo):
+            return False
         done = enter(
-            scratch[0], 0, size, partitions, level, scratch[1], chunks[chunk, 0], filled[chunk : chunk + 1]
+            size, partitions, level, scratch, rows, cursor[NEW : NEW + 1], cursor[INSERTED], words, chunks[chunk, 0],
+            filled[chunk : chunk + 1],
         )  # fmt: skip
-        first += done
+        cursor[INSERTED] += done
         if done < size:
-            return first
-    return first
+            return False
+    return True
 
 
 # --- a level --------------------------------------------------------------------------------------------------------
@@ -639,25 +676,25 @@ def batch(number, starts, counts, bits):
 @_compiled
 def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
-    chunks, filled, shared, cursor, buffers, scratch, tally, totals, work,
+    chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
 ):  # fmt: skip
     """One worker's part of the expansion of a level, of about `work` states, or until something must grow.
 
     `frontier` and `counts` have the chunks of the level and their names, `starts` the batches (`batch`); new states are
-    of the level `level`. `functions` are the addresses of `expand` and `judge`, then that of `representatives` or 0.
+    of the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`, then those of
+    `representatives` and `weights` or 0.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work
     here = np.uint64(shared.ctypes.data)
     while True:
-        if cursor[INSERTED] < cursor[PENDING]:
-            cursor[INSERTED] = insert(
-                np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, partitions, level,
-                cursor[INSERTED], cursor[PENDING], chunks, filled, shared, cursor, scratch,
-            )  # fmt: skip
-            if cursor[INSERTED] < cursor[PENDING]:
-                store(here + np.uint64(8 * PAUSE), np.uint64(1))
-                return PAUSED
+        if not insert(
+            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, partitions, level, cursor[PENDING],
+            chunks, filled, shared, cursor, scratch, memo,
+        ):  # fmt: skip
+            store(here + np.uint64(8 * PAUSE), np.uint64(1))
+            return PAUSED
+        look_over(functions, rows, cursor, totals, weight)
         if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
         number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
@@ -672,27 +709,20 @@ def advance(
             kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], totals)
             cursor[REJECTED] += found - kept
             found = kept
-        if functions[2] != 0:
-            call_batch(functions[2], rows.ctypes.data, found, rows.ctypes.data)
+        if functions[3] != 0:
+            call_batch(functions[3], rows.ctypes.data, found, rows.ctypes.data)
         cursor[EXPANDED] += count
         cursor[PENDING] = found
         cursor[INSERTED] = 0
 
 
 @_compiled
-def survey(
-    function, words, half, pairs, pages, frontier, counts, starts, bits, shared, states, scratch, totals
-):  # fmt: skip
-    """One worker's part of looking at states: what `survey` of the kernel says of all is or-ed into `totals`."""
-    here = np.uint64(shared.ctypes.data)
-    while True:
-        number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
-        if number >= starts[-1]:
-            return
-        chunk, first, count = batch(number, starts, counts, bits)
-        names = frontier[chunk] + np.uint64(8 * first)
-        unnamed(names, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
-        call_batch(function, states.ctypes.data, count, totals.ctypes.data)
+def look_over(functions, rows, cursor, totals, weight):
+    """What `survey` and `weights` say of the new ones of the rows goes into `totals` and `weight`."""
+    call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
+    if functions[4] != 0:
+        call_batch(functions[4], rows.ctypes.data, cursor[NEW], weight.ctypes.data)
+    cursor[NEW] = 0
 
 
 # --- looking up many states among some ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import numpy as np
 
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.account import Account, Spool
-from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
@@ -48,15 +47,11 @@ class Queue:
             self.shared[loops.TAKEN] = len(self.free)
             self._add(max(self._least, self._all // SHARE))
 
-    def behind(self) -> tuple[Words, Integers]:
-        """Addresses and numbers of the names behind the last whole level."""
-        used = np.flatnonzero(self.filled)
-        return self.free[used, 0].copy(), self.filled[used].astype(np.int64)
-
     def turn(self, level: int) -> None:
         """What is behind the last whole level becomes this level, and what that had is free."""
         self.level = 0
-        chunks, counts = self.behind()
+        used = np.flatnonzero(self.filled)
+        chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)
         empty = np.concatenate([self.free[self.filled == 0, 0], self.chunks])
         self.chunks, self.counts = chunks, counts
         self.free, self.filled = np.zeros((0, 2), dtype=np.uint64), np.zeros(0, dtype=np.uint64)

@@ -93,10 +93,10 @@ class Store:
         self.dictionaries = Dictionaries(count, self._account, workers)
         self.queue = Queue(self._account, workers, None if spool is None else Spool(spool), chunk)
         self._tables: list[list[Words]] = [[] for _ in range(PARTITIONS)]
-        self._scratch, self._cursor = self.scratch(), np.zeros(loops.CURSOR, dtype=np.int64)
+        self._own, self._cursor = self.arrays(), np.zeros(loops.CURSOR, dtype=np.int64)
         self._cursor[loops.CHUNK] = -1
         self._remembered: dict[int, Words] = {}
-        self.account(self.partitions.nbytes + self._scratch.nbytes)
+        self.account(self.partitions.nbytes + sum(array.nbytes for array in self._own))
         for p in range(PARTITIONS):
             # Staggered, so that no two partitions grow at the same moment.
             self._replace(p, int((first_entries + 2 * workers) * GROWTH ** (p / PARTITIONS)))
@@ -128,23 +128,25 @@ class Store:
         """Other arrays that belong to the search, in bytes."""
         self._account.take(size)
 
-    def scratch(self) -> Words:
-        """What a worker needs to name states."""
-        return np.zeros((3 + max(self.words, 2) + len(self.pairs) - 1, loops.AT_ONCE), dtype=np.uint64)
+    def arrays(self) -> tuple[Words, Words]:
+        """What a worker needs to name states: room for a few of them, and what it remembers of the dictionaries."""
+        count = len(self.dictionaries.columns)
+        return (
+            np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
+            np.zeros((count, 1 << loops.MEMO_BITS, 2), dtype=np.uint64),
+        )
 
     # --- levels -----------------------------------------------------------------------------------------------------
 
     def insert(self, rows: Words) -> None:
         """States of the next level, as many as are new."""
-        rows, done = np.ascontiguousarray(rows), 0
-        while True:
-            done = loops.insert(
-                np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
-                self.dictionaries.pages, self.partitions, np.uint64(self.depth + 1), done, len(rows), self.queue.free,
-                self.queue.filled, self.queue.shared, self._cursor, self._scratch,
-            )  # fmt: skip
-            if done == len(rows):
-                return
+        rows = np.array(rows, dtype=np.uint64, order="C")  # a copy: the new ones are brought to the front
+        self._cursor[loops.INSERTED] = self._cursor[loops.NEW] = 0
+        while not loops.insert(
+            np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
+            self.dictionaries.pages, self.partitions, np.uint64(self.depth + 1), len(rows), self.queue.free,
+            self.queue.filled, self.queue.shared, self._cursor, *self._own,
+        ):  # fmt: skip
             self.make_room()
 
     def close(self) -> None:
@@ -159,15 +161,6 @@ class Store:
     def last(self, bits: int) -> Work:
         """The last whole level."""
         return Work.of(self.queue.chunks, self.queue.counts, bits)
-
-    def behind(self, bits: int) -> Work:
-        """What is behind the last whole level."""
-        return Work.of(*self.queue.behind(), bits)
-
-    def begin(self, work: Work) -> None:
-        """The first batch of this work is the next to be taken."""
-        self.queue.shared[loops.NEXT] = 0
-        self.queue.shared[loops.PAUSE] = 0
 
     def expanded(self, work: Work) -> None:
         """Nobody needs the chunks of the last level any more of which all batches were taken."""
@@ -212,7 +205,7 @@ class Store:
         for first in range(0, len(names), loops.AT_ONCE):
             loops.unnamed(
                 np.uint64(names[first:].ctypes.data), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
-                self.pairs, self.dictionaries.pages, self._scratch, np.uint64(out[first:].ctypes.data),
+                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(out[first:].ctypes.data),
             )  # fmt: skip
         return out
 
@@ -276,8 +269,8 @@ class Store:
         table, tables = self._account.allocate(LINE * int(row[loops.CAPACITY])), self._tables[p]
         row[loops.TABLE], row[loops.COUNT] = table.ctypes.data, self.partitions[p, loops.COUNT]
         if tables:
-            names, levels = (np.empty(loops.AT_ONCE, dtype=np.uint64) for _ in range(2))
-            if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), names, levels):
+            scratch = np.empty((4, loops.AT_ONCE), dtype=np.uint64)
+            if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), scratch):
                 self._account.free(table)
                 return False
         # Both are there while one takes the other's place: an interruption may come at any moment.

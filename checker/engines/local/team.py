@@ -30,17 +30,17 @@ def room(transitions: int) -> int:
 class Worker:
     """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level.
 
-    `scratch` is what a store wants it to have.
+    `own` is what a store wants it to have.
     """
 
-    def __init__(self, kernel: Kernel, scratch: Words) -> None:
+    def __init__(self, kernel: Kernel, own: tuple[Words, Words]) -> None:
         rows = room(kernel.transitions)
         shapes = (
             (1 << batch_bits(kernel.transitions), kernel.words),
             (rows, kernel.words),
             (rows, kernel.verdicts.words),
         )
-        self.buffers, self.scratch = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes), scratch
+        self.buffers, self.own = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes), own
         self._kernel = kernel
         self.begin()
 
@@ -54,7 +54,7 @@ class Worker:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.buffers, self.scratch))
+        return sum(array.nbytes for array in (*self.buffers, *self.own))
 
 
 class Team:
