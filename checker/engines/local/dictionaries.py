@@ -15,7 +15,7 @@ LOAD: Final = 0.75
 GROWTH: Final = 1.5
 FIRST_SLOTS: Final = 1 << 10
 PAGE: Final = 1 << loops.PAGE_BITS
-AHEAD: Final = 1 / 16
+AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
 
 

@@ -25,6 +25,7 @@ from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.store import Store, Work, smallest
 from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits, room
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Storing
+from isrcheck.checker.forecast import forecast
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
@@ -316,5 +317,7 @@ class Search(Levelwise):
         return self.store.fresh
 
     def _between_levels(self) -> None:
+        expected = forecast([level.distinct for level in self.history if level.distinct])
+        self.store.expected = 0 if expected is None else expected.low
         if self.checkpoint is not None and self.checkpoint.due:
             self._keep()

@@ -541,26 +541,24 @@ def slots(partitions, p):
 
 
 @_compiled
-def entries_of(partitions, p, number, at, levels, names, found):
-    """The names and levels of entries of a partition from the `at`th on until `names` is full; where to go on.
+def entries_of(partitions, p, at, levels, values, found):
+    """Permuted names and levels of entries of a partition, from the `at`th on until `values` is full; where to go on.
 
     Only those of levels `levels[0]..levels[1]`.
     """
-    firsts, seconds = partitions[p, FIRSTS], partitions[p, SECONDS]
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     size, table = partitions[p, SIZE], partitions[p, TABLE]
-    each = np.uint64(64) // size
+    each, end = np.uint64(64) // size, slots(partitions, p)
+    mask = (np.uint64(1) << rest) - np.uint64(1)
     count = 0
-    while at < slots(partitions, p) and count < len(names):
+    while at < end and count < len(values):
         entry = load(table + np.uint64(8) * np.uint64(at)) if size == 8 else load_entry(table + np.uint64(4 * at))
         level = entry >> (rest + np.uint64(3))
         if entry != 0 and levels[0] <= level and level <= levels[1]:
             behind = (entry >> rest) & np.uint64(FARTHEST - 1)
             bucket = np.uint64(at) // each
             bucket = bucket - behind if bucket >= behind else bucket + buckets - behind
-            value = (entry & ((np.uint64(1) << rest) - np.uint64(1))) * buckets + bucket
-            names[count] = recovered(value, number, firsts, seconds)
-            found[count] = level
+            values[count], found[count] = (entry & mask) * buckets + bucket, level
             count += 1
         at += 1
     return at, count
@@ -571,13 +569,17 @@ def moved(old, new, number, scratch):
     """Put the entries of a partition into another table of it; whether all of them found a place there."""
     at, low = 0, np.uint64(0xFFFFFFFF)
     every = (np.uint64(0), ~np.uint64(0))
-    names, levels, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
-    end = slots(old, 0)
+    values, levels, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
+    end, firsts, seconds = slots(old, 0), new[0, FIRSTS], new[0, SECONDS]
+    same_bounds = firsts == old[0, FIRSTS] and seconds == old[0, SECONDS]
     while at < end:
-        at, count = entries_of(old, 0, number, at, every, names, levels)
+        at, count = entries_of(old, 0, at, every, values, levels)
         for k in range(count):
-            first, second = names[k] >> np.uint64(32), (names[k] & low) >> np.uint64(PARTITION_BITS)
-            value = permuted(mixed(first), first, second, new[0, FIRSTS], new[0, SECONDS])
+            value = values[k]
+            if not same_bounds:
+                name = recovered(value, number, old[0, FIRSTS], old[0, SECONDS])
+                first, second = name >> np.uint64(32), (name & low) >> np.uint64(PARTITION_BITS)
+                value = permuted(mixed(first), first, second, firsts, seconds)
             buckets[k], keys[k] = value % new[0, CAPACITY], value // new[0, CAPACITY]
             prefetch(new[0, TABLE] + np.uint64(64) * buckets[k])
         for k in range(count):
@@ -587,26 +589,28 @@ def moved(old, new, number, scratch):
 
 
 @_compiled
-def counted(partitions, first, last, levels, names, found, counts):
+def counted(partitions, first, last, levels, scratch, counts):
     """How many states of some levels there are in some partitions, added to `counts`."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
-            at, count = entries_of(partitions, p, np.uint64(p), at, levels, names, found)
+            at, count = entries_of(partitions, p, at, levels, scratch[0], scratch[1])
             for k in range(count):
-                counts[found[k] - levels[0]] += 1
+                counts[scratch[1, k] - levels[0]] += 1
 
 
 @_compiled
-def of_levels(partitions, first, last, levels, names, found, starts, out):
+def of_levels(partitions, first, last, levels, scratch, starts, out):
     """The names of the states of some levels in some partitions: those of each level from `starts` on, which move."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
-            at, count = entries_of(partitions, p, np.uint64(p), at, levels, names, found)
+            at, count = entries_of(partitions, p, at, levels, scratch[0], scratch[1])
             for k in range(count):
-                where = found[k] - levels[0]
-                out[starts[where]] = names[k]
+                where = scratch[1, k] - levels[0]
+                out[starts[where]] = recovered(
+                    scratch[0, k], np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS]
+                )  # fmt: skip
                 starts[where] += 1
 
 

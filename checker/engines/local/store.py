@@ -9,9 +9,10 @@ queue as well.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,12 +35,12 @@ LARGEST_GROWTH: Final = 3.0
 FIRST_ENTRIES: Final = 1 << 7
 AHEAD: Final = 1 / 16
 """How near to its end a partition grows: who grows together makes the others wait once."""
-BOUND: Final = 1.5
-"""How far the numbers of what states are made of may rise before a partition must be filled anew."""
+LEAST_BOUND: Final = 1.3
+LARGEST_BOUND: Final = 16.0
+"""By which factor the numbers of what states are made of may rise before a partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
-AT_A_TIME: Final = 1 << 12
 REMEMBERED: Final = 1 << 18
 """Levels of so many states together are looked for in the table at once."""
 
@@ -191,13 +192,12 @@ class Store:
 
     def _found(self, first: int, last: int, some: range) -> dict[int, Words]:
         """The names of the states of some levels in some partitions."""
-        names, found = (np.empty(AT_A_TIME, dtype=np.uint64) for _ in range(2))
-        levels = (np.uint64(first), np.uint64(last))
+        levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
-        loops.counted(self.partitions, some.start, some.stop, levels, names, found, counts)
+        loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
         ends = np.cumsum(counts)
         out = np.empty(int(ends[-1]), dtype=np.uint64)
-        loops.of_levels(self.partitions, some.start, some.stop, levels, names, found, ends - counts, out)
+        loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, out)
         return dict(zip(range(first, last + 1), np.split(out, ends[:-1]), strict=True))
 
     def _states(self, names: Words) -> Words:
@@ -215,10 +215,10 @@ class Store:
         """Let everything grow that is full, or nearly."""
         self.queue.make_room()
         self.dictionaries.make_room()
-        counts, room = self.partitions[:, loops.COUNT], self.partitions[:, loops.ROOM]
-        full = (counts * (1 + AHEAD) + 1 > room) | (self.partitions[:, loops.FULL] != 0)
-        wanted: list[int] = np.flatnonzero(full).tolist()
         self._remembered = {}
+        rows = self.partitions
+        full = (rows[:, loops.FULL] != 0) | (rows[:, loops.COUNT] * (1 + AHEAD) + 1 > rows[:, loops.ROOM])
+        wanted: list[int] = np.flatnonzero(full | ~self._fits(rows)).tolist()
         if each is None or len(wanted) < 2:
             for p in wanted:
                 self._grow(p)
@@ -228,14 +228,8 @@ class Store:
     def _grow(self, p: int) -> None:
         """A partition with more room, or with the same but for larger numbers or deeper levels."""
         row = self.partitions[p]
-        count, entries = int(row[loops.COUNT]), int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
-        firsts, seconds = self._numbers()
-        fits = (
-            firsts <= int(row[loops.FIRSTS])
-            and seconds <= int(row[loops.SECONDS])
-            and int(row[loops.DEEPEST]) > self.depth
-        )
-        if fits or count * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
+        entries = int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
+        if self._fits(row) or int(row[loops.COUNT]) * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
             growth = SMALL_GROWTH if entries < SMALL else GROWTH
             expected = self.expected / PARTITIONS / LOAD
             entries = int(max(entries * growth, min(entries * LARGEST_GROWTH, expected))) + 2
@@ -247,21 +241,41 @@ class Store:
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 
+    def _fits(self, rows: Words) -> Any:
+        """Whether names and levels, and what is a little larger, can be said in some partitions."""
+        first, second = (number * (1 + AHEAD) + 1 for number in self._numbers())
+        deep = rows[..., loops.DEEPEST] > self.depth
+        return (rows[..., loops.FIRSTS] >= first) & (rows[..., loops.SECONDS] >= second) & deep
+
     def _shape(self, p: int, entries: int) -> Words:
         """What `loops` needs of a partition of so many entries, without its address."""
-        firsts, seconds = (int(number * BOUND) + 16 for number in self._numbers())
         deep = (2 * self.depth + 16).bit_length()
         for size in (NARROW, WIDE):
             buckets = max(-(-entries * size // LINE), loops.FARTHEST)
-            rest = ((firsts * seconds - 1) // buckets).bit_length()
-            levels = 8 * size - BEHIND_BITS - rest
-            if levels >= deep:
+            firsts, seconds = self._bounds(p, buckets << 8 * size - BEHIND_BITS - deep)
+            if firsts:
+                rest = ((firsts * seconds - 1) // buckets).bit_length()
                 row = np.zeros(loops.COLUMNS, dtype=np.uint64)
                 row[loops.CAPACITY], row[loops.SIZE], row[loops.REST] = buckets, size, rest
-                row[loops.FIRSTS], row[loops.SECONDS], row[loops.DEEPEST] = firsts, seconds, (1 << levels) - 1
+                row[loops.FIRSTS], row[loops.SECONDS] = firsts, seconds
+                row[loops.DEEPEST] = (1 << 8 * size - BEHIND_BITS - rest) - 1
                 row[loops.ROOM] = max(int(buckets * (LINE // size) * LOAD) - self._spare, 0)
                 return row
         raise OutOfMemory
+
+    def _bounds(self, p: int, most: int) -> tuple[int, int]:
+        """Below what the numbers of a name must be for it to be in a partition, where entries can tell so many apart.
+
+        As they are, if they are large enough: what is kept of a name stays the same then. Or else as large as they can
+        be: the partition must be filled anew when names become larger. Zeros where they cannot be large enough.
+        """
+        row, numbers = self.partitions[p], self._numbers()
+        firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])
+        if self._fits(row) and firsts * seconds <= most:
+            return firsts, seconds
+        first, second = (number + 16 for number in numbers)
+        larger = min(math.sqrt(most / (first * second)), LARGEST_BOUND)
+        return (int(first * larger), int(second * larger)) if larger >= LEAST_BOUND else (0, 0)
 
     def _replace(self, p: int, entries: int) -> bool:
         """A table of so many entries with the same states; whether these have found their places there."""
