@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--bounds", default="3/3/3/4")
     parser.add_argument("--symmetry", action="store_true")
-    parser.add_argument("--store", default="memory", choices=["memory", "disk", "compact"])
+    parser.add_argument("--store", default="memory", choices=["memory", "disk"])
     parser.add_argument("--share", type=float, default=1.0, help="of 10**9 states; below 1 the search stops there")
     parser.add_argument("--max-seconds", type=float, default=3600.0)
     parser.add_argument("--checkpoint", help="a new folder; costs what the disk costs")

@@ -101,7 +101,8 @@ def check(
         "spark": spark is not None,
     }
     if liveness:
-        _require_able(storing, fairness)
+        if not isinstance(fairness, Fairness):
+            raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
     # Another engine would go on without it, and not say so.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
@@ -148,14 +149,6 @@ def check(
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
-
-
-def _require_able(storing: Storing, fairness: Fairness) -> None:
-    """Raises `UnknownName` for what properties cannot be asked with."""
-    if not isinstance(fairness, Fairness):
-        raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
-    if storing.kind == "compact":
-        raise UnknownName("fingerprints can make a cycle where there is none; check properties with another store")
 
 
 def properties_of(

@@ -44,12 +44,12 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Storing:
-    """Where a search has its states: in memory; on disk; or on disk, with fingerprints alone in memory (`compact`).
+    """Where a search has the states that it is about to expand and those it finds there: in memory, or on disk.
 
-    `folder` is for files, None for the temporary one.
+    What it needs to tell new states from known ones is in memory. `folder` is for files, None for the temporary one.
     """
 
-    kind: Literal["memory", "disk", "compact"] = "memory"
+    kind: Literal["memory", "disk"] = "memory"
     folder: str | None = None
 
 

@@ -147,7 +147,7 @@ def storing_options(command: Command) -> Command:
 def storing_of(store: str, folder: str | None) -> Storing:
     """What the options say of the local engine."""
     if folder is not None and store == "memory":
-        raise click.UsageError("--store-folder goes with --store disk or --store compact")
+        raise click.UsageError("--store-folder goes with --store disk")
     from isrcheck.checker.exploration import Storing
 
     return Storing(cast(Any, store), folder)
@@ -182,12 +182,12 @@ _KEEPING: Final = (
 _STORING: Final = (
     click.option(
         "--store",
-        type=click.Choice(["memory", "disk", "compact"]),
+        type=click.Choice(["memory", "disk"]),
         default="memory",
         show_default=True,
-        help="States in memory, on disk, or on disk with fingerprints in memory (may omit states).",
+        help="States of the level at hand in memory or on disk; the table of all is in memory.",
     ),
-    click.option("--store-folder", metavar="DIR", help="Where disk and compact have their files."),
+    click.option("--store-folder", metavar="DIR", help="Where disk has its file."),
 )
 _CLUSTER: Final = (
     click.option("--master", metavar="URL", help="Where it runs; by default where the platform says, or local[*]."),

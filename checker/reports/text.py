@@ -49,14 +49,8 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
         if not result.counted:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         reason = result.reason or "the search did not finish"
-        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}{_omission(result)}"
-    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}{_omission(result)}"
-
-
-def _omission(result: Result) -> str:
-    """What a search that tells states apart by fingerprints has to add."""
-    probability = result.extra.get("omission_probability")
-    return "" if probability is None else f" (up to omission with probability < {probability:.0e})"
+        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}"
+    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
 
 
 def _violations(result: Result) -> str:

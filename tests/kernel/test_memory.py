@@ -128,7 +128,7 @@ def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) ->
 
 
 def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
-    full = isrcheck("3/2/2/2", "--store", "compact", "--store-folder", tmp_path, limiting=small_files)
+    full = isrcheck("3/2/2/2", "--store", "disk", "--store-folder", tmp_path, limiting=small_files)
     assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
     assert list(tmp_path.iterdir()) == []
 

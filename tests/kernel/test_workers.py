@@ -77,8 +77,7 @@ def test_workers_that_meet_all_the_time_keep_every_state_once(
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        place = (kernel.words, kernel.layout.row_bytes, kernel.code.addresses["hashes"])
-        store = Store(*place, None, 6, first_slots=1, block=3)
+        store = Store(kernel.layout, None, 6, first_entries=1, chunk=1)
         run = Search(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
         found = run.explore(True, False)
@@ -97,29 +96,32 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
     """All threads insert the same rows in the same order: every insertion is a race."""
     kernel = Kernel(grid([1 << 20]))
     rows = kernel.layout.pack([[i] for i in range(60_000)])
-    hashes = kernel.hashes(rows)
-    row_bytes = kernel.layout.row_bytes
-    store = Store(kernel.words, row_bytes, kernel.code.addresses["hashes"], None, 8, first_slots=1 << 10)
+    store = Store(kernel.layout, None, 8, first_entries=1 << 10)
     start, done = threading.Barrier(8), []
 
     def insert() -> None:
         from isrcheck.checker.engines.local import loops
 
-        slots = np.empty(len(rows), dtype=np.uint64)
+        mine, cursor = rows.copy(), np.zeros(loops.CURSOR, dtype=np.int64)
+        cursor[loops.CHUNK] = -1
         start.wait()
-        place = (store.partitions, store.blocks, store.block, store.shift)
-        address = np.uint64(rows.ctypes.data)
-        done.append(loops.insert(address, kernel.words, row_bytes, hashes, 0, len(rows), *place, slots))
+        dictionaries, queue = store.dictionaries, store.queue
+        loops.insert(
+            np.uint64(mine.ctypes.data), store.words, store.half, store.pairs, dictionaries.columns, dictionaries.pages,
+            store.partitions, np.uint64(1), len(rows), queue.free, queue.filled, queue.shared, cursor, *store.arrays(),
+        )  # fmt: skip
+        done.append((int(cursor[loops.INSERTED]), int(cursor[loops.NEW])))
 
     threads = [threading.Thread(target=insert) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    counts = store.counts
-    kept = np.concatenate(list(store.rows(np.zeros_like(counts), counts, 1 << 14)))
-    assert max(done) <= len(rows)
-    assert len(np.unique(kept)) == len(kept) >= max(done)
+    new = sum(n for _, n in done)
+    assert new == store.fresh == store.total >= max(n for n, _ in done)
+    store.close()
+    kept = np.concatenate(list(store.blocks(1, 1 << 14)))
+    assert len(np.unique(kept)) == len(kept) == new
     assert set(kept[:, 0].tolist()) <= set(rows[:, 0].tolist())
 
 

@@ -230,7 +230,6 @@ def test_a_line_that_does_not_parse(lamp: Path, options: list[str], message: str
     ("options", "message"),
     [
         (["--liveness", "shine"], "has no property 'shine'; did you mean shines?"),
-        (["--liveness", "shines", "--store", "compact"], "check properties with another store"),
         (["--liveness", "shines", "--strong", "turns"], "has no action 'turns'; did you mean turn?"),
     ],
 )

@@ -42,7 +42,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
             f"--engine {engine} has no store to choose; {words[0]} goes with --engine local",
         )
         for engine in ("reference", "spark", "symbolic")
-        for words in (("--store", "disk"), ("--store", "compact"), ("--store-folder", "a"))
+        for words in (("--store", "disk"), ("--store-folder", "a"))
     ),
     *(
         (
@@ -101,13 +101,13 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         )
     ),
     # Of the local engine's own.
-    (("--store-folder", "a"), 2, "--store-folder goes with --store disk or --store compact"),
+    (("--store-folder", "a"), 2, "--store-folder goes with --store disk"),
     (("--checkpoint", "a", "--resume", "b"), 2, "--checkpoint begins and --resume goes on; take one of them away"),
     (("--workers", "0"), 2, "Invalid value for '--workers': 0 is not in the range x>=1."),
     (("--max-states", "0"), 2, "Invalid value for '--max-states': 0 is not in the range x>=1."),
     (("--max-memory", "0"), 2, "'0' is not a size; write 512MB, 2GiB or 1e9"),
     (("--max-seconds", "0"), 2, "'0' is not a number of seconds above 0"),
-    (("--store", "tape"), 2, "'tape' is not one of 'memory', 'disk', 'compact'"),
+    (("--store", "tape"), 2, "'tape' is not one of 'memory', 'disk'"),
     (("--json", "-", "--itf", "-"), 2, "--json and --itf"),
 ]
 
@@ -141,7 +141,6 @@ SMALL = ("-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1")
 WRITTEN = {
     "plain": (),
     "symmetry": ("--symmetry",),
-    "compact": ("--store", "compact"),
     "continue": ("--continue",),
     "deadlock": ("--deadlock",),
 }

@@ -42,7 +42,7 @@ def search(
     None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
     brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
     levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
-    where the states are; what is said of a compact store stands in `extra`. `watch` looks at each whole level, and may
+    where the states are. `watch` looks at each whole level, and may
     end the search there. A space of up to `small` states may be explored without all this, and of a larger one the
     first levels; with 0 none is.
     """
