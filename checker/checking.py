@@ -100,9 +100,8 @@ def check(
         "cluster": cluster is not None,
         "spark": spark is not None,
     }
-    if liveness:
-        if not isinstance(fairness, Fairness):
-            raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
+    if liveness and not isinstance(fairness, Fairness):
+        raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
     # Another engine would go on without it, and not say so.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)

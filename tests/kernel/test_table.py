@@ -229,7 +229,7 @@ def test_a_store_is_a_set_of_states_with_levels(widths: list[int], seed: int, le
 def test_levels_that_entries_of_four_bytes_cannot_say_make_them_wider() -> None:
     """Each state is a level of its own, as in a counter; so many levels have more bits than a small entry has left."""
     layout = layout_of([20, 30, 30])
-    values = [(k, (k * 7919) % (1 << 30), (k * 104729) % (1 << 30)) for k in range(5000)]
+    values = [(k, (k * 7919) % (1 << 30), (k * 104729) % (1 << 30)) for k in range(3000)]
     store = Store(layout)
     for k, row in enumerate(layout.pack(values)):
         store.insert(row.reshape(1, -1))
@@ -237,7 +237,7 @@ def test_levels_that_entries_of_four_bytes_cannot_say_make_them_wider() -> None:
         assert store.depth == k + 1
     sizes = set(store.partitions[:, loops.SIZE].tolist())
     assert sizes <= {4, 8}
-    back = [layout.unpack(rows).tolist() for k in range(1, 5001) for rows in store.blocks(k, 10)]
+    back = [layout.unpack(rows).tolist() for k in range(1, 3001) for rows in store.blocks(k, 10)]
     assert back == [[list(value)] for value in values]
 
 

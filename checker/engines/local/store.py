@@ -96,7 +96,7 @@ class Store:
         self._tables: list[list[Words]] = [[] for _ in range(PARTITIONS)]
         self._own, self._cursor = self.arrays(), np.zeros(loops.CURSOR, dtype=np.int64)
         self._cursor[loops.CHUNK] = -1
-        self._remembered: dict[int, Words] = {}
+        self._remembered = (1, 0), (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
         self.account(self.partitions.nbytes + sum(array.nbytes for array in self._own))
         for p in range(PARTITIONS):
             # Staggered, so that no two partitions grow at the same moment.
@@ -181,24 +181,26 @@ class Store:
         elif self.sizes[level - 1] > REMEMBERED:
             some = PARTITIONS // 8
             for first in range(0, PARTITIONS, some):
-                yield self._found(level, level, range(first, first + some))[level]
+                yield self._found(level, level, range(first, first + some))[1]
         else:
-            if level not in self._remembered:
-                first = level
-                while first > 1 and sum(self.sizes[first - 2 : level]) <= REMEMBERED:
-                    first -= 1
-                self._remembered = self._found(first, level, range(PARTITIONS))
-            yield self._remembered[level]
+            (first, last), (ends, names) = self._remembered
+            if not first <= level <= last:
+                groups = np.cumsum(self.sizes) // REMEMBERED
+                first, last = (int(np.searchsorted(groups, groups[level - 1], side)) for side in ("left", "right"))
+                ends, names = self._found(first + 1, last, range(PARTITIONS))
+                first += 1
+                self._remembered = (first, last), (ends, names)
+            yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
-    def _found(self, first: int, last: int, some: range) -> dict[int, Words]:
-        """The names of the states of some levels in some partitions."""
+    def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
+        """The names of the states of some levels in some partitions, level by level, and where each level ends."""
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
-        ends = np.cumsum(counts)
-        out = np.empty(int(ends[-1]), dtype=np.uint64)
-        loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, out)
-        return dict(zip(range(first, last + 1), np.split(out, ends[:-1]), strict=True))
+        ends: Integers = np.cumsum(counts)
+        names = np.empty(int(ends[-1]), dtype=np.uint64)
+        loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, names)
+        return ends, names
 
     def _states(self, names: Words) -> Words:
         out = np.empty((len(names), self.words), dtype=np.uint64)
@@ -215,7 +217,6 @@ class Store:
         """Let everything grow that is full, or nearly."""
         self.queue.make_room()
         self.dictionaries.make_room()
-        self._remembered = {}
         rows = self.partitions
         full = (rows[:, loops.FULL] != 0) | (rows[:, loops.COUNT] * (1 + AHEAD) + 1 > rows[:, loops.ROOM])
         wanted: list[int] = np.flatnonzero(full | ~self._fits(rows)).tolist()
