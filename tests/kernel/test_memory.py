@@ -91,7 +91,7 @@ SMALL_DISK = f"""
 import errno, os
 allocate = os.posix_fallocate
 def full(file, start, size):
-    if start + size > {MIB // 2}:
+    if start + size > {MIB}:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     allocate(file, start, size)
 os.posix_fallocate = full
@@ -113,7 +113,7 @@ def essential(report: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
-    """The disk of the queue is full at half a megabyte, that of the checkpoint is not; its end alone goes there."""
+    """The disk of the queue is full at a megabyte, that of the checkpoint is not; its end alone goes there."""
     kept, found = tmp_path / "kept", tmp_path / "found.json"
     words = ("--store", "disk", "--store-folder", tmp_path, "--json", found, "--checkpoint-every", 1e6)
     full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, small_disk=True)

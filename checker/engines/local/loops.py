@@ -78,7 +78,7 @@ MEMO_BITS: Final = 10
 """Of each dictionary a worker remembers the numbers of 2**10 values."""
 FARTHEST: Final = 8
 """A state lies less than so many buckets behind its own."""
-AT_ONCE: Final = 512
+AT_ONCE: Final = 256
 """So many states are named and inserted at once: what they need is fetched ahead."""
 
 FINISHED: Final = 0
@@ -376,6 +376,10 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo):
                 hashes[left_over] = mixed(values[k])
                 prefetch(table + np.uint64(4) * slot_of(hashes[left_over], capacity))
                 left_over += 1
+        for n in range(left_over):
+            entry = load_entry(table + np.uint64(4) * slot_of(hashes[n], capacity)) & _NUMBER
+            if entry != 0 and entry != _NUMBER:
+                prefetch(value_address(pages, d, entry - np.uint64(1)))
         for n in range(left_over):
             k, h = rest[n], hashes[n]
             number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d)

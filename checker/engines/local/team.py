@@ -15,6 +15,7 @@ from isrcheck.checker.kernel.layout import Words
 
 BATCH_BITS: Final = 8
 """Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
+assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
 
 
