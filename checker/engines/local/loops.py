@@ -223,7 +223,7 @@ def fetch_and_add(typingctx, address, amount):
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Begin to fetch the cache line at an address that will be written soon."""
+    """Begin to fetch the cache line at an address that will be read soon."""
 
     def generate(context, builder, signature, arguments):
         i32, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
@@ -231,7 +231,7 @@ def prefetch(typingctx, address):
         function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
             builder.module, kind, name="llvm.prefetch.p0"
         )
-        builder.call(function, [builder.inttoptr(arguments[0], pointer), i32(1), i32(3), i32(1)])
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
