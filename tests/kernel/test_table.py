@@ -37,23 +37,24 @@ class Table:
 
     def enter(self, names: Iterable[Name], level: int) -> tuple[int, list[Name]]:
         """How many names had a place, or were there, and the new ones."""
-        given_names = list(names)
-        packed = np.array([first << 32 | second for first, second in given_names], dtype=np.uint64)
-        chunk, filled = np.zeros(len(packed) + 1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
+        packed = np.array([first << 32 | second for first, second in names], dtype=np.uint64)
+        done, new = self.enter_packed(packed, level)
+        return done, [unpacked(n) for n in new.tolist()]
+
+    def enter_packed(self, names: Words, level: int, at_once: int = loops.AT_ONCE) -> tuple[int, Words]:
+        chunk, filled = np.zeros(len(names) + 1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
         scratch, kept = np.zeros((4, loops.AT_ONCE), dtype=np.uint64), np.zeros(1, dtype=np.int64)
-        done = 0
-        while done < len(packed):
-            size = min(loops.AT_ONCE, len(packed) - done)
-            scratch[0, :size] = packed[done : done + size]
-            rows = packed.copy()
-            place = np.uint64(chunk.ctypes.data)
+        rows, place, done = names.copy(), np.uint64(chunk.ctypes.data), 0
+        while done < len(names):
+            size = min(at_once, len(names) - done)
+            scratch[0, :size] = names[done : done + size]
             came = loops.enter(
                 size, self.rows, np.uint64(level), scratch, np.uint64(rows.ctypes.data), kept, done, 1, place, filled
             )
             done += came
             if came < size:
                 break
-        return done, [unpacked(n) for n in chunk[: int(filled[0])].tolist()]
+        return done, chunk[: int(filled[0])]
 
     def names(self, level: int) -> list[Name]:
         levels, scratch = (np.uint64(level), np.uint64(level)), np.zeros((2, loops.AT_ONCE), dtype=np.uint64)
@@ -178,21 +179,24 @@ def test_a_table_that_is_too_small_for_what_moves_there_says_so() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_threads_that_insert_the_same_names_keep_each_once(size: int) -> None:
-    table, start = Table(64, 1 << 10, 16, size), threading.Barrier(6)
+    """In the same order and from the same moment on, again and again, so that they meet in the same entries."""
     generator = np.random.default_rng(2)
-    drawn = [(int(a), int(b)) for a, b in generator.integers(0, (1 << 10, 16 * PARTITIONS), (40_000, 2))]
-    new: list[Name] = []
+    for level in range(1, 13):
+        table, start, new = Table(64, 1 << 10, 16, size), threading.Barrier(4), list[Words]()
+        names = generator.integers(0, 1 << 10, 20_000).astype(np.uint64) << np.uint64(32)
+        names |= generator.integers(0, 16 * PARTITIONS, 20_000).astype(np.uint64)
 
-    def insert() -> None:
-        start.wait()
-        new.extend(table.enter(drawn, 7)[1])
+        def insert(table: Table = table, names: Words = names, start: threading.Barrier = start) -> None:
+            start.wait()
+            new.append(table.enter_packed(names, level)[1])  # noqa: B023
 
-    threads = [threading.Thread(target=insert) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(new) == sorted(set(drawn)) == sorted(table.names(7))
+        threads = [threading.Thread(target=insert) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(np.concatenate(new).tolist()) == np.unique(names).tolist()
+        assert sorted(table.names(level)) == [unpacked(n) for n in np.unique(names).tolist()]
 
 
 # --- whole stores ---------------------------------------------------------------------------------------------------
