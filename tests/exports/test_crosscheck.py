@@ -184,7 +184,7 @@ def crosschecked(tool: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-@pytest.mark.parametrize("tool", [spin, rumur])
+@pytest.mark.parametrize("tool", [spin, pytest.param(*rumur.values, marks=[*rumur.marks, pytest.mark.exhaustive])])
 def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert crosschecked(tool)[0] == 0
     name, written = WRITERS[tool]
@@ -207,6 +207,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written = {"columns": (programs, "expansion"), "compiled": (llvm, "kernel_text")}
