@@ -165,9 +165,14 @@ def properties_of(
 
     Raises `UnknownName` for names that there are not, in the fairness too.
     """
-    named = loaded.asked(set(names) - {"all"})
     if names:
         fairness.require_known(model)
+    return asked_of(loaded, model, names)
+
+
+def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
+    """The same, whatever is promised: a specification's properties are asked under the promises of another model."""
+    named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 

@@ -10,7 +10,7 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class, model_names
 from isrcheck.checker.refinement.named import historic, load_mapping, load_specification, specifications
 from isrcheck.checker.traces.files import DamagedFile, Recording, TraceFile, read
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, Implementing
 from isrcheck.checker.traces.verdicts import Replayed, replayed
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
@@ -78,7 +78,9 @@ def walkers_of(
     _, mapping = load_mapping(loaded, specification, against.mapping)
     interpreter = interpreter_of(historic(loaded, mapping), traces, settings)
     target = specified(specification.cls, interpreter.model, mapping, against.settings)
-    return interpreter, Implementation(interpreter.model, Interpreter(target, {}), mapping, against.at_most)
+    theirs = Interpreter(target, {}, specification.properties)
+    implementation = Implementation(interpreter.model, theirs, mapping, against.at_most)
+    return Implementing(implementation), implementation
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:

@@ -119,6 +119,13 @@ def keeping_options(command: Command) -> Command:
     return command
 
 
+def limits_options(command: Command) -> Command:
+    """The options of where a search stops, and of how many threads search."""
+    for option in reversed(_LIMITS):
+        command = option(command)
+    return command
+
+
 def liveness_options(command: Command) -> Command:
     """The options of what must happen, and of what is promised for that."""
     for option in reversed(_LIVENESS):
@@ -178,6 +185,14 @@ _KEEPING: Final = (
         metavar="S",
         help="Keep levels at most once in so many seconds, by default 30.",
     ),
+)
+_LIMITS: Final = (
+    click.option(
+        "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
+    ),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core."),
 )
 _STORING: Final = (
     click.option(

@@ -9,7 +9,7 @@ import click
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.naming import model_or_scenario
-from isrcheck.checker.cli.options import assignment, once, seconds_of, size_of
+from isrcheck.checker.cli.options import assignment, fairness_of, limits_options, liveness_options, once
 from isrcheck.checker.failures import failure_of
 from isrcheck.checker.profiles import settings_of
 
@@ -44,17 +44,13 @@ if TYPE_CHECKING:
     metavar="N",
     help="At most so many steps of it for one of the model; else any number.",
 )
+@liveness_options
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
 @html_option
 @mermaid_option
 @ci_options
-@click.option(
-    "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
-)
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@limits_options
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed, and no progress.")
@@ -63,9 +59,10 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
 
     A mapping says which state of the specification a state of the model stands for. Each step of the model is to be
     nothing there, or some of the specification's steps; the shortest trace to one that is not is shown, with exit code
-    12.
+    12. --liveness asks besides whether what the specification says must happen does happen, with exit code 13 where
+    not.
     """
-    output = Output.taken(asked)
+    output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
     try:
         output.require_writable()

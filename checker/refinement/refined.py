@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -33,7 +33,8 @@ class Refined:
 
     `states` and `steps` count different ones of the specification that states and steps of the model stand for; steps
     that stand for none are not counted. Where it is violated, `beside` is what each state of the trace stands for, and
-    `refused` what the specification says of each change in the last step.
+    `refused` what the specification says of each change in the last step. `lassos` has what each state stands for of
+    the lasso of a property of the specification, by the name of that.
     """
 
     result: Result
@@ -46,6 +47,7 @@ class Refined:
     variables: tuple[tuple[str, Domain], ...]
     beside: tuple[State, ...] = ()
     refused: tuple[Change, ...] = ()
+    lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -59,21 +61,26 @@ class Refined:
     def side_by_side(self) -> Result:
         """The result, its trace with the variables of the specification as well, for those who read it."""
         finding = self.result.findings[self.name]
-        if finding.trace is None:
-            return self.result
-        wider = self._wider(finding.trace)
-        told = None if finding.story is None else _wider(finding.story, wider)
-        return replace(self.result, findings={self.name: replace(finding, trace=wider, story=told)})
+        findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
+        properties = {
+            name: replace(each, **self._wider(each.trace, each.story, self.lassos.get(name, ())))
+            for name, each in self.result.liveness.items()
+        }
+        return replace(self.result, findings=findings, liveness=properties)
 
-    def _wider(self, trace: Trace) -> Trace:
+    def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
+        """The trace and the story of a finding with what the states stand for; nothing where it has none."""
+        if trace is None:
+            return {}
         variables = tuple((f"{self.specification}.{name}", domain) for name, domain in self.variables)
-        steps = zip(trace.steps, self.beside, strict=True)
+        steps = zip(trace.steps, beside, strict=True)
         both = tuple(replace(step, state=(*step.state, *theirs)) for step, theirs in steps)
-        return replace(trace, variables=(*trace.variables, *variables), steps=both)
+        wider = replace(trace, variables=(*trace.variables, *variables), steps=both)
+        return {"trace": wider, "story": None if told is None else _wider(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
         """What the JSON of the result has besides."""
-        states = [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in self.beside]
+        lassos = {name: self._as_json(states) for name, states in self.lassos.items()}
         return {
             "specification": self.specification,
             "specification_settings": self.settings,
@@ -81,9 +88,13 @@ class Refined:
             "at_most": self.at_most,
             "states": self.states,
             "steps": self.steps,
-            "beside": states,
+            "beside": self._as_json(self.beside),
             "refused": [change.to_json() for change in self.refused],
+            **({"lassos": lassos} if lassos else {}),
         }
+
+    def _as_json(self, states: tuple[State, ...]) -> list[dict[str, Any]]:
+        return [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in states]
 
 
 def _wider(told: Story, trace: Trace) -> Story:
@@ -128,6 +139,14 @@ class Verdicts:
             self._fail(result, self.watching.nothing)
         result.extra = result.extra | {"refinement": answer.to_json()}
         return answer
+
+    def tell_lassos(self, answer: Refined) -> None:
+        """Adds what the states of lassos stand for."""
+        for name, finding in answer.result.liveness.items():
+            if finding.trace is not None:
+                stands_for = self.implementation.stands_for
+                answer.lassos[name] = tuple(stands_for(step.state) for step in finding.trace.steps)
+        answer.result.extra = answer.result.extra | {"refinement": answer.to_json()}
 
     # --- a step that is not allowed ---------------------------------------------------------------------------------
 

@@ -223,7 +223,7 @@ def test_a_mapping_with_a_mistake_is_refused_in_a_line(clock: Path, mapping: str
     [
         (
             ("kip-320", "--spec", "strange"),
-            "there is no specification 'strange'; known: replicated-log; or name a file: my_log.py",
+            "there is no specification 'strange'; known: accepting-log, replicated-log; or name a file: my_log.py",
         ),
         (
             ("async-isr",),
