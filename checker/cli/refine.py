@@ -9,7 +9,7 @@ import click
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.naming import model_or_scenario
-from isrcheck.checker.cli.options import assignment, fairness_of, limits_options, liveness_options, once
+from isrcheck.checker.cli.options import fairness_of, limits_options, liveness_options, specification_options
 from isrcheck.checker.failures import failure_of
 from isrcheck.checker.profiles import settings_of
 
@@ -20,24 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("refine", short_help="Says whether a model does only what a specification allows.")
 @model_or_scenario
-@click.option(
-    "--spec",
-    "specification",
-    metavar="SPEC",
-    default="replicated-log",
-    show_default=True,
-    help="The specification: a name, my_log.py or my_log.py:Class.",
-)
-@click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several.")
-@click.option(
-    "--spec-setting",
-    "specification_settings",
-    type=assignment,
-    multiple=True,
-    callback=once,
-    metavar="NAME=VALUE",
-    help="A setting of the specification, over what the mapping gives it.",
-)
+@specification_options("replicated-log")
 @click.option(
     "--steps",
     type=click.IntRange(min=1),

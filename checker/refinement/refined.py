@@ -16,7 +16,7 @@ from isrcheck.checker.told import Change as Changed
 from isrcheck.checker.told import Story
 from isrcheck.checker.traces.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.traces.narration import story
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, widened
 from isrcheck.checker.wording.values import differences
 from isrcheck.model.language.concrete import explain, said
 from isrcheck.model.language.domains import Domain
@@ -72,10 +72,7 @@ class Refined:
         """The trace and the story of a finding with what the states stand for; nothing where it has none."""
         if trace is None:
             return {}
-        variables = tuple((f"{self.specification}.{name}", domain) for name, domain in self.variables)
-        steps = zip(trace.steps, beside, strict=True)
-        both = tuple(replace(step, state=(*step.state, *theirs)) for step, theirs in steps)
-        wider = replace(trace, variables=(*trace.variables, *variables), steps=both)
+        wider = widened(trace, self.specification, self.variables, beside)
         return {"trace": wider, "story": None if told is None else _wider(told, wider)}
 
     def to_json(self) -> dict[str, Any]:

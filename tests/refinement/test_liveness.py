@@ -359,5 +359,5 @@ def test_actions_of_the_specification_are_no_steps_of_a_model() -> None:
             """It rests."""
             return True
 
-    with pytest.raises(UnknownName, match="property rests is about actions of .*, which no model takes"):
+    with pytest.raises(UnknownName, match=r"property rests is about actions of .*, which no model takes"):
         refine(drawn(0).model(), specification=Restless, mapping=mapping({}), liveness=["rests"])
