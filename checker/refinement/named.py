@@ -86,6 +86,12 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
     return LoadedModel(said.history(loaded.cls), loaded.name, loaded.origin, {})
 
 
+def with_history(model: Model, mapping: Mapping) -> Model:
+    """A model at its settings with the history variables that a mapping reads."""
+    said = refinement_of(mapping)
+    return model if said is None or said.history is None else said.history(type(model))(**model.settings)
+
+
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
     """Whether a mapping is to a specification: named as on the command line, or as its class."""
     said = refinement_of(mapping)

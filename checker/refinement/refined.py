@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from isrcheck.checker.exploration import Path
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.refinement.refusals import Change, begins_otherwise, refusals
+from isrcheck.checker.refinement.telling import sentence_of, told
 from isrcheck.checker.refinement.watching import Refused, Watching
-from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Trace
+from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Result, Trace
 from isrcheck.checker.told import Change as Changed
 from isrcheck.checker.told import Story
 from isrcheck.checker.traces.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.traces.narration import story
 from isrcheck.checker.traces.refined import Implementation, widened
+from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.values import differences
-from isrcheck.model.language.concrete import explain, said
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.plain import PlainFlag, State
+from isrcheck.model.language.plain import State
 
 PREFIX: Final = "refines-"
 """What the name of the question begins with; that of the specification follows."""
@@ -48,6 +47,8 @@ class Refined:
     beside: tuple[State, ...] = ()
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    walked: Walked | None = field(default=None, repr=False)
+    """The trace beside what is wrong at its end, for whoever explains it."""
 
     @property
     def name(self) -> str:
@@ -126,12 +127,11 @@ class Verdicts:
             self.watching.pairs,
             tuple(target.domains.items()),
         )
-        sentence = f"The model does only what {specification} allows."
         if self.watching.refused is not None:
-            self._refuse(answer, sentence, self.watching.refused)
+            self._refuse(answer, self.watching.refused)
         else:
             verdict, depth = ("incomplete", self.judge.found.depth) if self.judge.found.stopped else ("holds", None)
-            result.findings[answer.name] = Finding(verdict, sentence, checked_depth=depth)  # type: ignore[arg-type]
+            result.findings[answer.name] = Finding(verdict, sentence_of(specification), checked_depth=depth)  # type: ignore[arg-type]
         if self.watching.nothing is not None:
             self._fail(result, self.watching.nothing)
         result.extra = result.extra | {"refinement": answer.to_json()}
@@ -147,7 +147,7 @@ class Verdicts:
 
     # --- a step that is not allowed ---------------------------------------------------------------------------------
 
-    def _refuse(self, answer: Refined, sentence: str, refused: Refused) -> None:
+    def _refuse(self, answer: Refined, refused: Refused) -> None:
         shown = self.judge.replayed(self._path(refused))
         states = [step.state for step in shown.steps]
         objection = self.implementation.objection(states)
@@ -155,9 +155,8 @@ class Verdicts:
             raise AssertionError(f"the trace for {answer.name} does not end in a mistake: {objection}")
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
-        result, told = answer.result, story(self.judge.interpreter.model, shown)
-        instance = self._instance(answer.beside, states[-1])
-        result.findings[answer.name] = Finding("violated", sentence, shown, True, instance, story=told)
+        result, allowed = answer.result, self.watching.allowed
+        result.findings[answer.name], answer.walked = told(self.implementation, allowed, answer.specification, shown)
         result.verdict, result.exit_code = "violated", Exit.VIOLATED
 
     def _path(self, refused: Refused) -> Path:
@@ -172,18 +171,6 @@ class Verdicts:
         rows = allowed.kernel.layout.pack([allowed.system.encode(state) for state in beside[-2:]])
         return begins_otherwise(allowed, rows[0]) if len(beside) == 1 else refusals(allowed, rows[0], rows[1])
 
-    def _instance(self, beside: tuple[State, ...], last: State) -> Instance | None:
-        """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
-        model, mapping = self.implementation.model, self.implementation.mapping
-        positions = self.implementation.specification.model.positions
-        for name, value in said(model, last, mapping).items():
-            if len(beside) > 1 and beside[-1][positions[name]] == beside[-2][positions[name]]:
-                continue
-            for at, flag in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(flag, PlainFlag) and not flag.value and flag.why is not None:
-                    return Instance(*explain(model, last, partial(_flag, mapping, name, at)))
-        return None
-
     # --- a state that stands for nothing ----------------------------------------------------------------------------
 
     def _fail(self, result: Result, nothing: Refused) -> None:
@@ -194,14 +181,8 @@ class Verdicts:
         try:
             self.implementation.stands_for(shown.steps[-1].state)
         except EvaluationError as error:
-            told = story(self.judge.interpreter.model, shown)
-            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, told)
+            words = story(self.judge.interpreter.model, shown)
+            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, words)
             result.exit_code = Exit.EVALUATION
             return
         raise AssertionError("the reference semantics maps a state that the kernel does not")
-
-
-def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
-    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
-    value = mapping(m, s)[name]
-    return value[at] if isinstance(value, list) else value

@@ -55,7 +55,7 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
     ] == [
         "  for k 2, where",
         "     small  2",
-        "",
+        "  Two things came together, and step 5 made of them what is wrong:",
     ]
     assert told[-2:] == ["What clock:Clock does not allow", "  early  true -> false  no action of it changes that"]
     found = read(tmp_path / "out.json")
