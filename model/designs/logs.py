@@ -249,7 +249,7 @@ class Logs(Producers):
     def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
         """Appends a record with an id, unless the leader has it and looks for that."""
         replica, log = s.replica[p][b], s.log[p][b]
-        s.require(self.leads(s, p, b), s.room((i < self.max_records) & when(has_it, True, ~log.is_full)))
+        s.require(self.leads(s, p, b), i < self.max_records, s.room(when(has_it, True, ~log.is_full)))
         appended = log.appended({"id": i, "epoch": replica.epoch})
         if self.has_epoch_cache:
             noted = self.noted_epoch(s, p, b, replica.epoch, log.length)

@@ -200,8 +200,7 @@ class KafkaReplication(Model):
     @action(replica=broker, actor="replica", perturbation=True)
     def leader_write(self, s: Any, replica: Any) -> None:
         """A replica that presumes leadership appends a client's record in its own epoch."""
-        room = (s.next_record_id < self.max_records) & ~s.log[replica].is_full
-        s.require(self.presumes_leadership(s, replica), s.room(room))
+        s.require(self.presumes_leadership(s, replica), s.next_record_id < self.max_records, ~s.log[replica].is_full)
         s.log[replica].append({"id": s.next_record_id, "epoch": s.replica[replica].leader_epoch})
         s.next_record_id += 1
 

@@ -34,10 +34,11 @@ def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
 
 
 @refinement(of="accepting-log", settings=_settings)
-@needs("log", "replica", "committed", "acknowledged", family="designs")
+@needs("log", "replica", "committed", "acknowledged", "next_record_id", family="designs")
 def what_clients_saw_and_wait_for(m: Any, s: Any) -> dict[str, Any]:
     """The log waits as long as a legitimate leader has records above its high watermark."""
-    return {**what_clients_saw(m, s), "waits": [_waits(m, s, p) for p in m.all_partitions]}
+    waits = [_waits(m, s, p) for p in m.all_partitions]
+    return {**what_clients_saw(m, s), "waits": waits, "offered": s.next_record_id < m.max_records}
 
 
 def _waits(m: Any, s: Any, p: int) -> Any:

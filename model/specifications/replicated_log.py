@@ -139,15 +139,6 @@ class ReplicatedLog(Model):
             s.shown[p] = 0
 
     @leads_to
-    def committed_grows(self, s: Any) -> Any:
-        """What is committed grows, as long as there is room for more."""
-
-        def says(p: int, length: int) -> Any:
-            return s.committed[p].length == length, s.committed[p].length != length
-
-        return for_each(says, p=range(self.partitions), length=range(self.log_size))
-
-    @leads_to
     def lost_is_found(self, s: Any) -> Any:
         """What is committed and nowhere is found again in the end."""
         return for_each(lambda p: (~s.kept[p], s.kept[p]), p=range(self.partitions))

@@ -399,7 +399,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         """appendRecordsToLeader: a producer with acks=all writes a record to a broker that believes it leads."""
         x = self.leading(s, p, b)
         s.require(self.leads(s, p, b), x.isr.size >= x.min_isr)
-        s.require(s.room((s.next_record_id < self.max_records) & ~s.log[p][b].is_full))
+        s.require(s.next_record_id < self.max_records, ~s.log[p][b].is_full)
         i, end = s.next_record_id, x.log.length + 1
         x = x._replace(log=self.append_at(s, p, b, {"id": i, "epoch": x.epoch}))
         s.next_record_id += 1
