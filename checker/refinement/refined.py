@@ -156,7 +156,9 @@ class Verdicts:
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, allowed = answer.result, self.watching.allowed
-        result.findings[answer.name], answer.walked = told(self.implementation, allowed, answer.specification, shown)
+        result.findings[answer.name], answer.walked = told(
+            self.implementation, allowed, answer.specification, shown, refused.whole
+        )
         result.verdict, result.exit_code = "violated", Exit.VIOLATED
 
     def _path(self, refused: Refused) -> Path:

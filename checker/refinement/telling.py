@@ -26,14 +26,16 @@ def sentence_of(specification: str) -> str:
 
 
 def told(
-    implementation: Implementation, allowed: Allowed, specification: str, trace: Trace
+    implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
     """The finding of a trace that was replayed, and the trace beside what is wrong at its end."""
     walked = _walked(implementation, allowed, trace)
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
     words = sentence_of(specification)
-    return Finding("violated", words, trace, True, of, reasons=why, story=story(implementation.model, trace)), walked
+    return Finding(
+        "violated", words, trace, canonical, of, reasons=why, story=story(implementation.model, trace)
+    ), walked
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:

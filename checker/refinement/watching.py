@@ -25,12 +25,14 @@ FEW: Final = 1 << 19
 class Refused:
     """What stops a search: the level of the state, and the steps into it; none of an initial one.
 
-    `targets` are the states at which it stops: initial ones, or those that stand for nothing.
+    `targets` are the states at which it stops: initial ones, or those that stand for nothing. `whole` says that every
+    step into the level was judged: of several mistakes the trace takes the least.
     """
 
     level: int
     edges: Edges | None = None
     targets: Words | None = None
+    whole: bool = True
 
 
 class Watching:
@@ -59,10 +61,7 @@ class Watching:
         """Why the search is to stop at a whole level, None where it is not."""
         if level <= self.whole:  # another search goes on where this level was found
             return None
-        try:
-            self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
-        except TooMany:
-            self.ended = "memory"
+        self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
         if self.ended not in ("memory", "time"):
             self.whole = level
         return self.ended
@@ -81,7 +80,7 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        bad, lost = list[tuple[Words, Integers, Words]](), list[Words]()
+        bad, lost, whole = list[tuple[Words, Integers, Words]](), list[Words](), True
         for states in levels.blocks(level - 1):
             successors, source, label, _ = levels.kernel.expand(states)
             here, after = self.abstraction.of(states)[source], self.abstraction.of(successors)
@@ -91,9 +90,12 @@ class Watching:
             if self._steps <= FEW < self._steps + len(source):
                 self.abstraction.compile()
             self._steps += len(source)
-            wrong = ~self._are_allowed(here, after)
+            wrong, known = self._are_refused(here, after)
             if wrong.any():
                 bad.append((states[source[wrong]], label[wrong], successors[wrong]))
+            if not known:
+                whole = False
+                break
             # Once a step is refused the rest of its level is judged, too: of all such steps the trace takes one.
             if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
@@ -101,19 +103,23 @@ class Watching:
             self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0))
             return "error"
         if not bad:
-            return None
+            return None if whole else "memory"
         rows, instance, targets = (np.concatenate(column) for column in zip(*bad, strict=True))
-        self.refused = Refused(level, _edges(rows, instance, targets))
+        self.refused = Refused(level, _edges(rows, instance, targets), whole=whole)
         return "violation"
 
-    def _are_allowed(self, here: Integers, after: Integers) -> Flags:
-        """Of each step between states of the specification whether that allows it."""
+    def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
+        """Of each step between states of the specification whether that is known not to allow it; if all are known."""
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
-        for pair in pairs.tolist():
-            if pair not in self._judged:
-                a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
-                self._judged[pair] = self.allowed.leads(a, b)
-        return np.array([self._judged[pair] for pair in pairs.tolist()], dtype=np.bool_)[which]
+        known = True
+        try:
+            for pair in pairs.tolist():
+                if pair not in self._judged:
+                    a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
+                    self._judged[pair] = self.allowed.leads(a, b)
+        except TooMany:
+            known = False
+        return np.array([not self._judged.get(pair, True) for pair in pairs.tolist()], dtype=np.bool_)[which], known
 
 
 def _edges(rows: Words, instance: Integers, after: Words) -> Edges:
