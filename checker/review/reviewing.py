@@ -163,4 +163,7 @@ def _guards(new: Side, text: Differences, held: tuple[str, ...], limits: Limits)
 
 
 def _proof(side: Side, limits: Limits) -> ProofResult:
-    return prove(side.loaded, dict(side.model.settings), limits=limits)
+    found = prove(side.loaded, dict(side.model.settings), limits=limits)
+    if found.reason == "interrupted":
+        raise KeyboardInterrupt
+    return found

@@ -122,11 +122,16 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 def _finished(result: Result) -> Result:
     """A result, unless somebody wants to have none, or it is that the model has no meaning in some state."""
-    if result.exit_code == Exit.INTERRUPTED:
-        raise KeyboardInterrupt
+    _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
     return result
+
+
+def _require_wanted(result: Result) -> None:
+    """Raises `KeyboardInterrupt` where a search was interrupted, be something violated in what it has seen or not."""
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
 
 
 def _findings(result: Result) -> dict[str, Finding]:
@@ -317,10 +322,9 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 def _said(result: Result) -> Answer:
     """What a check says in a few words; where the model has no meaning in some state, nothing is known."""
+    _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")
-    if result.exit_code == Exit.INTERRUPTED:
-        raise KeyboardInterrupt
     found: dict[str, Finding | PropertyFinding] = {**_findings(result), **result.liveness}
     answers = {name: _answer(finding) for name, finding in found.items()}
     violated = [f"{name} {x.text}" for name, x in answers.items() if x is not None and x.verdict == "violated"]

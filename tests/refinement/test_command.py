@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from isrcheck.checker.refinement.watching import Watching
 from tests.cli.running import run
 from tests.refinement.clocks import asked, read
 
@@ -275,3 +276,17 @@ def test_a_specification_that_has_no_meaning_somewhere_exits_75(clock: Path) -> 
     clock.write_text(text.replace('"hour": s.small,', '"hour": when(s.small == 0, 0, 4 - s.small),', 1))
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert (outcome.code, outcome.err) == (75, "isrcheck: clock.py:22: hour: the value 4 is not a number from 0 to 3\n")
+
+
+def test_an_interrupt_leaves_whole_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Watching._judge
+
+    def interrupted(self: Watching, levels: Any, level: int) -> Any:
+        if level == 4:
+            raise KeyboardInterrupt
+        return judge(self, levels, level)
+
+    monkeypatch.setattr(Watching, "_judge", interrupted)
+    outcome = asked(clock, "by-the-small-hand", "--quiet")
+    assert (outcome.code, outcome.err) == (130, "")
+    assert outcome.out.startswith("INCOMPLETE  clock:Hands: interrupted; no violation in 3 states, depth 3\n")

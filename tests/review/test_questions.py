@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from isrcheck.checker.review import reviewing, verdicts
 from tests.cli.running import run
 from tests.review.test_review import essence, reviewed
 
@@ -388,3 +391,21 @@ def test_a_missing_model_is_called_as_the_usage_calls_it(tmp_path: Path) -> None
         said = run("review", *arguments)
         assert said.code == 2
         assert f"Missing argument {missing}" in said.err
+
+
+@pytest.mark.parametrize("part", ["verdicts", "proofs"])
+def test_an_interrupt_ends_a_review_although_something_is_violated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """What was seen until then is violated, and the exit code of that search is another one."""
+
+    def interrupted(asked: Any) -> Any:
+        return lambda *given, **more: replace(asked(*given, **more), reason="interrupted")
+
+    if part == "verdicts":
+        monkeypatch.setattr(verdicts, "check", interrupted(verdicts.check))
+    else:
+        monkeypatch.setattr(reviewing, "prove", interrupted(reviewing.prove))
+    model = written(tmp_path, "model.py")
+    said = run("review", model, model, "--no-scenarios", "--prove", "--b-setting", "step=2")
+    assert (said.code, said.out, said.err) == (130, "", "isrcheck: interrupted\n")
