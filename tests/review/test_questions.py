@@ -409,3 +409,12 @@ def test_an_interrupt_ends_a_review_although_something_is_violated(
     model = written(tmp_path, "model.py")
     said = run("review", model, model, "--no-scenarios", "--prove", "--b-setting", "step=2")
     assert (said.code, said.out, said.err) == (130, "", "isrcheck: interrupted\n")
+
+
+def test_the_obligation_that_breaks_is_named(tmp_path: Path) -> None:
+    """Two is the most as long as nobody counts on from there: that the number is small is kept by each step."""
+    stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
+    said, data = reviewed(tmp_path, stops, written(tmp_path, "goes_on.py"), "--no-scenarios", "--prove")
+    assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "not proved"]
+    assert "  goes-on does not keep: small after up" in said.out.splitlines()
+    assert said.code == 12
