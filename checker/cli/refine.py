@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     help="At most so many steps of it for one of the model; else any number.",
 )
 @liveness_options
+@click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
 @html_option

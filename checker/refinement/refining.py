@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from isrcheck.checker.checking import SHARE_OF_MEMORY, asked_of, loaded_of, resolved
+from isrcheck.checker.checking import SHARE_OF_MEMORY, asked_of, interchangeable, loaded_of, resolved
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.local.search import search
 from isrcheck.checker.exploration import Exploration, Limits, Report
@@ -44,6 +44,7 @@ def refine(
     steps: int | None = None,
     liveness: Sequence[str] = (),
     fairness: Fairness = Fairness(),
+    symmetry: bool = False,
     limits: Limits = Limits(),
     workers: int | None = None,
     fail_on_vacuity: bool = False,
@@ -56,7 +57,8 @@ def refine(
     most `steps` of its steps; None is any number. A mapping is a function, or a name; without one it is the only one
     there is. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
     specification, `all` for all that it has at its settings: they are asked of what the model's fair behaviours stand
-    for, once it is known to refine it. All else is as in `isrcheck.check`.
+    for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
+    tells apart. All else is as in `isrcheck.check`.
 
     Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
     `EvaluationError` where the specification has no meaning in a state of its own.
@@ -77,14 +79,17 @@ def refine(
             require_only_notes(trace(asked(**instance.settings)), system, maps)
         nodes, undefined = traced(instance, target, maps)
         system = replace(system, questions=questions_through(target, nodes, properties))
-        abstraction = Abstraction(system, layout(target)[1], nodes, undefined)
+        leaves = layout(target)[1]
+        kept = [(f"{name}, which gives {x.path}", node) for x, node in zip(leaves, nodes, strict=True)]
+        classes = interchangeable(system, tell, [*kept, (name, undefined)]) if symmetry else []
+        abstraction = Abstraction(system, leaves, nodes, undefined)
         implementation = Implementation(instance, Interpreter(target, {}, properties), maps, steps)
         interpreter = Implementing(implementation)
         tell("compile")
         traced_in, until = time.perf_counter() - began, None
         if limits.seconds is not None:
             until = time.perf_counter() + limits.seconds
-        watching = Watching(abstraction, Allowed(theirs, implementation.specification, steps), until)
+        watching = Watching(abstraction, Allowed(theirs, implementation.specification, steps), until, bool(classes))
         free = int(free_memory() * SHARE_OF_MEMORY)
         within, began_search = (
             limits if limits.memory is not None else replace(limits, memory=free),
@@ -97,6 +102,7 @@ def refine(
             limits=within,
             report=report,
             workers=workers,
+            classes=classes,
             watch=watching,
         )
         tell("counterexample")

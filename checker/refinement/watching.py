@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -39,12 +40,15 @@ class Watching:
     """Judges the steps into each level. What it finds first ends the search, with the level in which it lies.
 
     `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
-    the last level of which every step was judged. `pairs` counts the different steps of the specification that the
-    model's stand for.
+    the last level of which every step was judged. `exchanged` says that the search keeps one state of those that differ
+    by exchanging brokers, which the mapping treats alike. `pairs` counts the different steps of the specification that
+    the model's stand for.
     """
 
-    def __init__(self, abstraction: Abstraction, allowed: Allowed, until: float | None) -> None:
-        self.abstraction, self.allowed, self._until = abstraction, allowed, until
+    def __init__(
+        self, abstraction: Abstraction, allowed: Allowed, until: float | None, exchanged: bool = False
+    ) -> None:
+        self.abstraction, self.allowed, self._until, self._exchanged = abstraction, allowed, until, exchanged
         self.refused: Refused | None = None
         self.nothing: Refused | None = None
         self.ended: Stop | None = None
@@ -80,8 +84,20 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
+        """Under symmetry the states that were kept are judged: brokers are exchanged that the mapping treats alike.
+
+        Of all steps that are refused the trace takes one, so where there is one they are looked for from every state.
+        """
+        stop = self._judged_from(levels, level, lambda states: states)
+        if not self._exchanged or stop not in ("violation", "error"):
+            return stop
+        if self._judged_from(levels, level, levels.members) != stop and self.refused is not None:
+            self.refused = replace(self.refused, whole=False)
+        return stop
+
+    def _judged_from(self, levels: NativeLevels, level: int, every: Callable[[Words], Words]) -> Stop | None:
         bad, lost, whole = list[tuple[Words, Integers, Words]](), list[Words](), True
-        for states in levels.blocks(level - 1):
+        for states in map(every, levels.blocks(level - 1)):
             successors, source, label, _ = levels.kernel.expand(states)
             here, after = self.abstraction.of(states)[source], self.abstraction.of(successors)
             if (after < 0).any():

@@ -235,6 +235,10 @@ def test_a_mapping_with_a_mistake_is_refused_in_a_line(clock: Path, mapping: str
          "specification replicated-log; did you mean what-leaders-commit? known: what-leaders-commit"),
         (("kip-320", "--spec-setting", "size=3"), "model replicated-log has no setting 'size'; did you mean log_size? "
          "known: consumers, deletions, end_offsets, log_size, max_leader_epoch, max_records, must_keep, partitions"),
+        (("kip-320", "-s", "replicas=x"), "setting replicas is a whole number from 1 to 8, not 'x'"),
+        (("kip-32",), "there is no model 'kip-32'; did you mean kip-320 or kip-279 or kip-101? known: alter-isr, "
+         "async-isr, kip-101, kip-279, kip-320, kip-320-first-try, kraft, majority, primary-backup, truncate-to-hw, "
+         "v1, v2, v3; or name a file: my_model.py"),
         (("kip-320", "-s", "size=3"), "model kip-320 has no setting 'size'; did you mean log_size? known: log_size, "
          "max_leader_epoch, max_records, replicas"),
     ],
