@@ -26,7 +26,7 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 Integers = npt.NDArray[np.int64]
-GROUP: Final = 8
+GROUP: Final = 64
 """Successors of so many states stand together, transition by transition."""
 
 
