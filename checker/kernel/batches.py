@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from isrcheck.checker.kernel.lanes import Lanes
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.planes import BYTES, GROUP, planes
+from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, planes, room
 from isrcheck.checker.kernel.words import FLAGS, INTEGERS, LANES, RAMP, Writer
 
 
@@ -133,15 +133,21 @@ class Groups(Loop):
 
     size = GROUP
 
+    def __init__(self, head: str, words: int) -> None:
+        super().__init__(head, words)
+        for name, vectors in (("%planes", WORD * words), ("%spare", WORD * words), ("%parts", WORD)):
+            room(self.writer, name, vectors)
+
     def begin(self) -> None:
         super().begin()
+        planes(self.writer, "%from", self._words)
         let = self.writer.let
         below = let(f"shl i64 1, {let(f'and i64 %left, {GROUP - 1}')}")
         some = let(f"sub i64 {below}, 1")
         self.valid = let(f"select i1 %full, i64 {(1 << GROUP) - 1 if GROUP < 64 else -1}, i64 {some}")
 
     def lanes(self, layout: Layout) -> Lanes:
-        return Lanes(self.writer, layout, planes(self.writer, "%from", self._words))
+        return Lanes(self.writer, layout)
 
     def bits(self, flag: str) -> str:
         """The lanes where a flag holds, as bits of an integer."""

@@ -9,7 +9,7 @@ from typing import Final
 from isrcheck.checker.kernel.batches import Groups
 from isrcheck.checker.kernel.lanes import ONES, Lanes, shifted, stored_width, vector, width
 from isrcheck.checker.kernel.layout import Layout, Place
-from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, rows
+from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, room, rows
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, HUGE, LEAST
 from isrcheck.checker.kernel.words import splat
 from isrcheck.model.language.expressions import FALSE, Expression
@@ -29,7 +29,7 @@ def expand(system: TransitionSystem, layout: Layout) -> str:
     loop.variable("%least", kind, splat(len(system.transitions) + 1, degrees))
     loop.variable("%greatest", kind, "zeroinitializer")
     for word in range(layout.words):
-        loop.writer.do(f"%changes{word} = alloca [{GROUP} x i64], align 64")
+        room(loop.writer, f"%changes{word}", WORD)
     loop.writer.do("%traced = icmp ne ptr %sources, null")
     loop.begin()
     loop.put("%degree", "zeroinitializer", kind)
@@ -123,7 +123,7 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
     value = lanes.integer(update, bits)
     if place.low:
         value = w.let(f"sub {vector(bits)} {value}, {splat(place.low, bits)}")
-    for byte in range(place.shift // 8, (place.shift + place.width - 1) // 8 + 1):
+    for byte in place.bytes:
         piece = shifted(w, value, place.shift - 8 * byte, bits)
         if bits > 8:
             piece = w.let(f"trunc {vector(bits)} {piece} to {BYTES}")
@@ -134,15 +134,12 @@ def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
     """Stores the bytes of a word as numbers, one a lane: how many bits these have, and from which on they are."""
     if not bytes_:
         return 0, 0
-    w, width_ = lanes.writer, 1
-    while max(bytes_) - min(bytes_) >= width_:
-        width_ *= 2
-    first = min(min(bytes_), WORD - width_)
-    vectors = rows(w, {byte - first: name for byte, name in bytes_.items()}, width_)
-    for number, vector_ in enumerate(vectors):
-        at = w.let(f"getelementptr i8, ptr %changes{word}, i64 {GROUP * number}")
-        w.do(f"store {BYTES} {vector_}, ptr {at}, align {min(GROUP, 64)}")
-    return 8 * width_, 8 * first
+    size = 1
+    while max(bytes_) - min(bytes_) >= size:
+        size *= 2
+    first = min(min(bytes_), WORD - size)
+    rows(lanes.writer, {byte - first: name for byte, name in bytes_.items()}, size, f"%changes{word}")
+    return 8 * size, 8 * first
 
 
 def _successor(loop: Groups, words: int, changes: dict[int, _Change], lane: str, at: str) -> None:

@@ -7,11 +7,11 @@ above them in the operands. A comparison takes the wider of its two operands. A 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.planes import BYTES, GROUP
+from isrcheck.checker.kernel.layout import Layout, Place
+from isrcheck.checker.kernel.planes import BYTES, GROUP, plane
 from isrcheck.checker.kernel.ranges import require_in_set
 from isrcheck.checker.kernel.words import Writer, splat
 from isrcheck.model.language.expressions import Expression, Leaf
@@ -44,17 +44,16 @@ class Lanes:
     """Writes the values of expressions, each once, where it is first needed.
 
     `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block that later ones do
-    not see. `planes` has the bytes of each word of the states.
+    not see.
     """
 
-    def __init__(self, writer: Writer, layout: Layout, planes: Sequence[Sequence[str]]) -> None:
+    def __init__(self, writer: Writer, layout: Layout) -> None:
         self.writer = writer
         self.layout = layout
-        self.planes = planes
         self.known: dict[tuple[object, int], str] = {}
 
     def fork(self) -> Lanes:
-        copy = Lanes(self.writer, self.layout, self.planes)
+        copy = Lanes(self.writer, self.layout)
         copy.known = dict(self.known)
         return copy
 
@@ -115,28 +114,30 @@ class Lanes:
 
     def _leaf(self, leaf: Leaf) -> str:
         place = self.layout.places[leaf.index]
-        planes = self.planes[place.word]
         if leaf.kind == "flag":
-            bit = self._let(f"and {BYTES} {planes[place.shift // 8]}, {splat(1 << place.shift % 8, 8)}")
+            bit = self._let(f"and {BYTES} {self._plane(place.word, place.shift // 8)}, {splat(1 << place.shift % 8, 8)}")
             return self._where("ne", bit, "zeroinitializer", 8)
         bits, after = stored_width(place.width), width(leaf.low, leaf.high)
         kind = vector(bits)
-        value = self._pieces(planes, place.shift, place.width, bits)
+        value = self._pieces(place, bits)
         value = self._let(f"and {kind} {value}, {splat((1 << place.width) - 1, bits)}")
         if after > bits:
             value = self._let(f"zext {kind} {value} to {vector(after)}")
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
-    def _pieces(self, planes: Sequence[str], shift: int, count: int, bits: int) -> str:
-        """So many bits of a word from a shift on, in lanes of `bits`; above them is what is above them in the word."""
+    def _pieces(self, place: Place, bits: int) -> str:
+        """The bits of a word from a leaf's place on, in lanes of `bits`; above it is what is above it in the word."""
         value = ""
-        for byte in range(shift // 8, (shift + count - 1) // 8 + 1):
-            piece = planes[byte]
+        for byte in place.bytes:
+            piece = self._plane(place.word, byte)
             if bits > 8:
                 piece = self._let(f"zext {BYTES} {piece} to {vector(bits)}")
-            piece = shifted(self.writer, piece, 8 * byte - shift, bits)
+            piece = shifted(self.writer, piece, 8 * byte - place.shift, bits)
             value = self._let(f"or {vector(bits)} {value}, {piece}") if value else piece
         return value
+
+    def _plane(self, word: int, byte: int) -> str:
+        return self._once(("plane", word, byte), 8, lambda: plane(self.writer, word, byte))
 
     # --- operators --------------------------------------------------------------------------------------------------
 

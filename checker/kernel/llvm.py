@@ -29,7 +29,7 @@ from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.lanes import SIZES
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.native import MODULE
-from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, rows
+from isrcheck.checker.kernel.planes import BYTES, SHUFFLE, WORD, octets, room, rows
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.words import INTEGERS, LANES, splat
 from isrcheck.model.language.expressions import FALSE, Expression
@@ -47,7 +47,8 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.cttz.i64(i64, i1)
-{WORD_DECLARATIONS}"""
+{WORD_DECLARATIONS}
+{SHUFFLE}"""
 SURVEYED: Final = 512
 """How many states `survey` judges at once: their verdicts stay in the cache of the processor, and on the stack."""
 
@@ -94,17 +95,17 @@ def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[
     words = []
     for word in range((len(bits) + 63) // 64):
         mine = {byte - WORD * word: name for byte, name in bytes_.items() if byte // WORD == word}
-        joined = rows(loop.writer, mine, WORD)
-        if GROUP == 32:
-            joined = [loop.writer.shuffle(a, b, 32, range(64), 8) for a, b in zip(joined[::2], joined[1::2])]
-        words.append([let(f"bitcast <64 x i8> {vector} to {INTEGERS}") for vector in joined])
+        rows(loop.writer, mine, WORD, f"%verdicts{word}")
+        words.append(octets(loop.writer, f"%verdicts{word}"))
     return [list(octet) for octet in zip(*words, strict=True)]
 
 
 def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
     loop = Groups("void @judge(ptr %states, i64 %n, ptr %out)", layout.words)
     size = (len(bits) + 63) // 64
-    loop.writer.do(f"%written = alloca [{GROUP * size} x i64], align 64")
+    room(loop.writer, "%written", WORD * size)
+    for word in range(size):
+        room(loop.writer, f"%verdicts{word}", WORD)
     loop.begin()
     loop.store_rows("verdict", _verdicts(loop, layout, bits))
     loop.end()
