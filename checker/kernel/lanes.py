@@ -70,7 +70,7 @@ class Lanes:
         stack = [root]
         while stack:
             node = stack[-1]
-            missing = [a for a in node.arguments if (a, width_of(a)) not in self.known]
+            missing = [a for a in _needed(node) if (a, width_of(a)) not in self.known]
             if missing:
                 stack.extend(reversed(missing))
                 continue
@@ -105,18 +105,21 @@ class Lanes:
 
     def _node(self, node: Expression) -> str:
         if isinstance(node.value, Leaf):
-            return self._leaf(node.value)
+            return self._member(node.value) if node.kind == "flag" else self._leaf(node.value)
         if isinstance(node.value, int):
             return splat(-node.value, 8) if node.kind == "flag" else splat(node.value, width_of(node))
         return _OPERATORS[node.operator](self, node)
 
     # --- leaves -----------------------------------------------------------------------------------------------------
 
+    def _member(self, leaf: Leaf, holds: bool = True) -> str:
+        place = self.layout.places[leaf.index]
+        bit = splat(1 << place.shift % 8, 8)
+        bit = self._let(f"and {BYTES} {self._plane(place.word, place.shift // 8)}, {bit}")
+        return self._where("ne" if holds else "eq", bit, "zeroinitializer", 8)
+
     def _leaf(self, leaf: Leaf) -> str:
         place = self.layout.places[leaf.index]
-        if leaf.kind == "flag":
-            bit = self._let(f"and {BYTES} {self._plane(place.word, place.shift // 8)}, {splat(1 << place.shift % 8, 8)}")
-            return self._where("ne", bit, "zeroinitializer", 8)
         bits, after = stored_width(place.width), width(leaf.low, leaf.high)
         kind = vector(bits)
         value = self._pieces(place, bits)
@@ -146,7 +149,13 @@ class Lanes:
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        return self._let(f"xor {BYTES} {self.known[node.arguments[0], 8]}, {ONES}")
+        """The opposite relation where there is one: compilers take long over negations of masks."""
+        (of,) = node.arguments
+        if isinstance(of.value, Leaf):
+            return self._member(of.value, False)
+        if of.operator in _RELATIONS:
+            return _RELATIONS[of.operator](self, of, False)
+        return self._let(f"xor {BYTES} {self.known[of, 8]}, {ONES}")
 
     def junction(self, node: Expression) -> str:
         result, *others = (self.known[a, 8] for a in node.arguments)
@@ -154,13 +163,19 @@ class Lanes:
             result = self._let(f"{node.operator} {BYTES} {result}, {other}")
         return result
 
-    def comparison(self, node: Expression) -> str:
+    def eq(self, node: Expression, holds: bool = True) -> str:
+        return self._compared(node, "eq" if holds else "ne")
+
+    def le(self, node: Expression, holds: bool = True) -> str:
+        return self._compared(node, "sle" if holds else "sgt")
+
+    def _compared(self, node: Expression, relation: str) -> str:
         bits = width_of(*node.arguments)
         if all(x.kind == "flag" for x in node.arguments):
             a, b = (self.known[x, 8] for x in node.arguments)
         else:
             a, b = (self._as(x, bits) for x in node.arguments)
-        return self._where("eq" if node.operator == "eq" else "sle", a, b, bits)
+        return self._where(relation, a, b, bits)
 
     def binary(self, node: Expression) -> str:
         bits = width_of(node)
@@ -209,11 +224,11 @@ class Lanes:
         bit = self._let(f"shl {kind} {splat(1, bits)}, {self._let(f'add {kind} {count}, {splat(1, bits)}')}")
         return self._let(f"lshr {kind} {bit}, {splat(1, bits)}")
 
-    def has(self, node: Expression) -> str:
+    def has(self, node: Expression, holds: bool = True) -> str:
         members, broker = node.arguments
         bits = width_of(members)
         common = self._let(f"and {vector(bits)} {self._as(members, bits)}, {self._bit(broker, bits)}")
-        return self._where("ne", common, "zeroinitializer", bits)
+        return self._where("ne" if holds else "eq", common, "zeroinitializer", bits)
 
     def only(self, node: Expression) -> str:
         return self._bit(node.arguments[0], width_of(node))
@@ -225,9 +240,9 @@ class Lanes:
         a, b = (self._as(x, bits) for x in node.arguments)
         return self._let(f"and {vector(bits)} {a}, {self._let(f'xor {vector(bits)} {b}, {splat(-1, bits)}')}")
 
-    def subset(self, node: Expression) -> str:
+    def subset(self, node: Expression, holds: bool = True) -> str:
         bits = width_of(node.arguments[0])
-        return self._where("eq", self._without(node, bits), "zeroinitializer", bits)
+        return self._where("eq" if holds else "ne", self._without(node, bits), "zeroinitializer", bits)
 
     def size(self, node: Expression) -> str:
         (members,) = node.arguments
@@ -244,12 +259,27 @@ def shifted(writer: Writer, value: str, by: int, bits: int) -> str:
     return writer.let(f"{'shl' if by > 0 else 'lshr'} {vector(bits)} {value}, {splat(abs(by), bits)}")
 
 
+_RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
+    "eq": Lanes.eq,
+    "le": Lanes.le,
+    "has": Lanes.has,
+    "subset": Lanes.subset,
+}
+
+
+def _needed(node: Expression) -> tuple[Expression, ...]:
+    """What has to be written before a node is."""
+    if node.operator == "not" and (node.arguments[0].operator in _RELATIONS or isinstance(node.arguments[0].value, Leaf)):
+        return node.arguments[0].arguments
+    return node.arguments
+
+
 _OPERATORS: Final[dict[str, Callable[[Lanes, Expression], str]]] = {
     "not": Lanes.not_,
     "and": Lanes.junction,
     "or": Lanes.junction,
-    "eq": Lanes.comparison,
-    "le": Lanes.comparison,
+    "eq": Lanes.eq,
+    "le": Lanes.le,
     "add": Lanes.binary,
     "subtract": Lanes.binary,
     "multiply": Lanes.binary,
