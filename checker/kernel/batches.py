@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from isrcheck.checker.kernel.lanes import Lanes
+from isrcheck.checker.kernel.lanes import Lanes, vector
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, planes, room
-from isrcheck.checker.kernel.words import FLAGS, INTEGERS, LANES, RAMP, Writer
+from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 
 
 class Loop:
@@ -92,9 +92,9 @@ class Loop:
         w.do(f"br i1 %full, label %{name}_full, label %{name}_partial")
         for label, begin in (("full", place), ("partial", "%written")):
             w.block(f"{name}_{label}")
-            for number, vector in enumerate(vectors):
+            for number, row in enumerate(vectors):
                 at = self.at(begin, str(number * LANES * size))
-                w.do(f"store <{LANES * size} x i64> {vector}, ptr {at}, align 8")
+                w.do(f"store <{LANES * size} x i64> {row}, ptr {at}, align 8")
             if label == "partial":
                 count = w.let(f"mul i64 %left, {8 * size}")
                 w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %written, i64 {count}, i1 0)")
@@ -111,11 +111,8 @@ class Octets(Loop):
         super().begin()
         w, lanes = self.writer, LANES * self._words
         rows = w.let(f"load <{lanes} x i64>, ptr %from, align 8")
-        self.words = (
-            [w.shuffle(rows, "poison", lanes, range(j, lanes, self._words)) for j in range(self._words)]
-            if self._words > 1
-            else [rows]
-        )
+        starts = range(self._words)
+        self.words = [w.shuffle(rows, "poison", lanes, range(j, lanes, self._words)) for j in starts]
         self.valid = w.let(f"icmp slt {INTEGERS} {RAMP}, {self._spread('%left')}")
 
     def _spread(self, scalar: str) -> str:
@@ -123,9 +120,6 @@ class Octets(Loop):
         one = self.writer.let(f"insertelement {INTEGERS} poison, i64 {scalar}, i64 0")
         picked = ", ".join(["i32 0"] * LANES)
         return self.writer.let(f"shufflevector {INTEGERS} {one}, {INTEGERS} poison, <{LANES} x i32> <{picked}>")
-
-    def select(self, flag: str, yes: str, no: str) -> str:
-        return self.writer.let(f"select {FLAGS} {flag}, {INTEGERS} {yes}, {INTEGERS} {no}")
 
 
 class Groups(Loop):
@@ -144,16 +138,15 @@ class Groups(Loop):
         let = self.writer.let
         below = let(f"shl i64 1, {let(f'and i64 %left, {GROUP - 1}')}")
         some = let(f"sub i64 {below}, 1")
-        self.valid = let(f"select i1 %full, i64 {(1 << GROUP) - 1 if GROUP < 64 else -1}, i64 {some}")
+        self.valid = let(f"select i1 %full, i64 -1, i64 {some}")
 
     def lanes(self, layout: Layout) -> Lanes:
         return Lanes(self.writer, layout)
 
     def bits(self, flag: str) -> str:
         """The lanes where a flag holds, as bits of an integer."""
-        let = self.writer.let
-        found = let(f"bitcast <{GROUP} x i1> {let(f'icmp slt {BYTES} {flag}, zeroinitializer')} to i{GROUP}")
-        return found if GROUP == 64 else let(f"zext i{GROUP} {found} to i64")
+        negative = self.writer.let(f"icmp slt {BYTES} {flag}, zeroinitializer")
+        return self.writer.let(f"bitcast {vector(1)} {negative} to i64")
 
     def population(self, bits: str) -> str:
         return self.writer.let(f"call i64 @llvm.ctpop.i64(i64 {bits})")
@@ -163,7 +156,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """A loop over the bits that are set, at least one: the lane, and how many there were before, from `start` on."""
+        """A loop over the bits that are set, at least one: its position, and how many came before, from `start` on."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

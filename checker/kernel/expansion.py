@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from isrcheck.checker.kernel.batches import Groups
-from isrcheck.checker.kernel.lanes import ONES, Lanes, shifted, stored_width, vector, width
+from isrcheck.checker.kernel.lanes import ONES, SIZES, Lanes, shifted, stored_width, vector, width
 from isrcheck.checker.kernel.layout import Layout, Place
 from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, room, rows
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, HUGE, LEAST
@@ -53,9 +52,7 @@ def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
     return loop.writer.let(f"and i64 {loop.bits(lanes.flag(transition.failure))}, {loop.valid}")
 
 
-def _transition(
-    loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int
-) -> None:
+def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
     """Guards are computed for all; what only this transition needs, in its own block, entered if any lane fires."""
     w = loop.writer
     enabled = lanes.flag(transition.guard)
@@ -91,7 +88,7 @@ def _transition(
 
 @dataclass(frozen=True)
 class _Change:
-    """A word after a transition: `word & kept | base`, and where `bits` is not 0, so many of `%changes` from `shift` on."""
+    """A word after a transition: `word & kept | base`, with so many `bits` of `%changes` from `shift` on, if any."""
 
     kept: int
     base: int
@@ -113,7 +110,7 @@ def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
                 base |= update.value - places[i].low << places[i].shift
             else:
                 _add_field(lanes, bytes_, places[i], update)
-        found[word] = _Change(kept, base, *_stored(lanes, word, bytes_))
+        found[word] = _Change(kept, base & _WORD, *_stored(lanes, word, bytes_))
     return found
 
 
@@ -175,21 +172,20 @@ def _degrees(loop: Groups, none: int, bits: int) -> None:
     """The least and the greatest degree of what was in each lane; `none` is more than any."""
     w, kind = loop.writer, vector(bits)
     degree = loop.get("%degree", kind)
-    there = loop.valid if GROUP == 64 else w.let(f"trunc i64 {loop.valid} to i{GROUP}")
-    flags = w.let(f"bitcast i{GROUP} {there} to <{GROUP} x i1>")
+    there = w.let(f"bitcast i64 {loop.valid} to {vector(1)}")
     for name, absent, less in (("%least", none, "ult"), ("%greatest", 0, "ugt")):
-        here = w.let(f"select <{GROUP} x i1> {flags}, {kind} {degree}, {kind} {splat(absent, bits)}")
+        here = w.let(f"select {vector(1)} {there}, {kind} {degree}, {kind} {splat(absent, bits)}")
         before = loop.get(name, kind)
         closer = w.let(f"icmp {less} {kind} {here}, {before}")
-        loop.put(name, w.let(f"select <{GROUP} x i1> {closer}, {kind} {here}, {kind} {before}"), kind)
+        loop.put(name, w.let(f"select {vector(1)} {closer}, {kind} {here}, {kind} {before}"), kind)
 
 
 def _tell_degrees(loop: Groups, none: int, bits: int) -> None:
     """After the last group: what was seen in all lanes goes into the tally."""
     let = loop.writer.let
     for place, name, reduce in ((LEAST, "%least", "umin"), (GREATEST, "%greatest", "umax")):
-        call = f"call i{bits} @llvm.vector.reduce.{reduce}.v{GROUP}i{bits}({vector(bits)} {loop.get(name, vector(bits))})"
-        value = let(call)
+        seen = f"{vector(bits)} {loop.get(name, vector(bits))}"
+        value = let(f"call i{bits} @llvm.vector.reduce.{reduce}.v{GROUP}i{bits}({seen})")
         if bits < 64:
             value = let(f"zext i{bits} {value} to i64")
         if place == LEAST:
@@ -223,10 +219,10 @@ def failures(system: TransitionSystem, layout: Layout) -> str:
     return loop.text(f"ret i64 {loop.get('%count')}")
 
 
-def declared(sizes: Sequence[int]) -> str:
-    """The intrinsic functions that lanes and degrees of these bits use."""
+def declared() -> str:
+    """The intrinsic functions of lanes."""
     lines = []
-    for bits in sizes:
+    for bits in SIZES:
         kind = vector(bits)
         lines.append(f"declare {kind} @llvm.ctpop.v{GROUP}i{bits}({kind})")
         lines += [f"declare i{bits} @llvm.vector.reduce.{r}.v{GROUP}i{bits}({kind})" for r in ("umin", "umax")]

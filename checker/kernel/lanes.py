@@ -105,14 +105,14 @@ class Lanes:
 
     def _node(self, node: Expression) -> str:
         if isinstance(node.value, Leaf):
-            return self._member(node.value) if node.kind == "flag" else self._leaf(node.value)
+            return self._flag_leaf(node.value) if node.kind == "flag" else self._leaf(node.value)
         if isinstance(node.value, int):
             return splat(-node.value, 8) if node.kind == "flag" else splat(node.value, width_of(node))
         return _OPERATORS[node.operator](self, node)
 
     # --- leaves -----------------------------------------------------------------------------------------------------
 
-    def _member(self, leaf: Leaf, holds: bool = True) -> str:
+    def _flag_leaf(self, leaf: Leaf, holds: bool = True) -> str:
         place = self.layout.places[leaf.index]
         bit = splat(1 << place.shift % 8, 8)
         bit = self._let(f"and {BYTES} {self._plane(place.word, place.shift // 8)}, {bit}")
@@ -152,7 +152,7 @@ class Lanes:
         """The opposite relation where there is one: compilers take long over negations of masks."""
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
-            return self._member(of.value, False)
+            return self._flag_leaf(of.value, False)
         if of.operator in _RELATIONS:
             return _RELATIONS[of.operator](self, of, False)
         return self._let(f"xor {BYTES} {self.known[of, 8]}, {ONES}")
@@ -268,8 +268,8 @@ _RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
 
 
 def _needed(node: Expression) -> tuple[Expression, ...]:
-    """What has to be written before a node is."""
-    if node.operator == "not" and (node.arguments[0].operator in _RELATIONS or isinstance(node.arguments[0].value, Leaf)):
+    """What has to be written before a node is: of a negated relation what it relates."""
+    if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
         return node.arguments[0].arguments
     return node.arguments
 

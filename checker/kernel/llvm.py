@@ -4,10 +4,10 @@ All sizes are in states, all arrays are of 64-bit integers, a state is `words` o
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
     Writes every successor; where `sources` is not null also the position of the state it comes from and its
-    transition. Successors of a group of eight states stand together, transition by transition. The arrays need room
-    for n * (number of transitions) + 8 entries: whole vectors are stored. `tally` is updated: the least and the
-    greatest number of enabled instances of a state, the number of failing instances, then for each action how many
-    instances were enabled. A failing instance is not enabled.
+    transition. Successors of a group of 64 states stand together, transition by transition. The arrays need room for
+    n * (number of transitions) entries. `tally` is updated: the least and the greatest number of enabled instances of a
+    state, the number of failing instances, then for each action how many instances were enabled. A failing instance is
+    not enabled.
 `failures(states, n, sources, transitions) -> count`
     The failing instances: state and transition of each. Same room.
 `hashes(states, n, out)`
@@ -26,7 +26,6 @@ from typing import Final
 from isrcheck.checker.kernel.batches import Groups, Octets
 from isrcheck.checker.kernel.expansion import declared, expand, failures
 from isrcheck.checker.kernel.hashing import FIRST, LAST
-from isrcheck.checker.kernel.lanes import SIZES
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.native import MODULE
 from isrcheck.checker.kernel.planes import BYTES, SHUFFLE, WORD, octets, room, rows
@@ -41,7 +40,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 attributes #0 = { nounwind "min-legal-vector-width"="512" }
 """
 DECLARATIONS: Final = f"""\
-{declared(SIZES)}
+{declared()}
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
