@@ -134,7 +134,7 @@ def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
     size = 1
     while max(bytes_) - min(bytes_) >= size:
         size *= 2
-    first = min(min(bytes_), WORD - size)
+    first = min(bytes_)
     rows(lanes.writer, {byte - first: name for byte, name in bytes_.items()}, size, f"%changes{word}")
     return 8 * size, 8 * first
 
