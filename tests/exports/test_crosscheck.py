@@ -220,15 +220,15 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch:
 
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: lanes.Lanes, node: e.Expression) -> str:
-        a, b = map(self._integer, node.arguments)
-        return self.writer.let(f"icmp slt {lanes.INTEGERS} {a}, {b}")
+    def wrong(self: lanes.Lanes, node: e.Expression, holds: bool = True) -> str:
+        return self._compared(node, "slt" if holds else "sge")
 
     if way == "columns":
         monkeypatch.setattr(np, "less_equal", np.less)
         monkeypatch.setattr(programs, "COMPARISONS", (*programs.COMPARISONS, np.less))
     else:
         monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
+        monkeypatch.setitem(lanes._RELATIONS, "le", wrong)
     assert crosschecked("spin")[0] == 10
 
 
