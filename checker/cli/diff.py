@@ -13,7 +13,6 @@ from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, re
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.datasets.origin import Origin
     from isrcheck.checker.engines.spark.analysis import Difference
     from isrcheck.checker.results import Trace
 
@@ -60,6 +59,7 @@ def datasets(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
+    from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.origin import origin_of
@@ -83,8 +83,8 @@ def datasets(
         found = analysis.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
-            levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
-            trace = _trace(origins[0], levels, found.first, found.least)
+            judge = judge_of(spark, datasets[0], origins[0])
+            trace = judge.replayed(judge.paths.to_state(found.least, found.first))
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
     click.echo("\n".join(_text(data, trace)), err=on_stdout)
     if json_path is not None:
@@ -93,20 +93,6 @@ def datasets(
         series = {f"only in {one}": list(found.levels.values())}
         write_text(plot, svg([Panel("states by the level of A", [*map(str, found.levels)], series)]))
     raise click.exceptions.Exit(Exit.DIFFERENCE if found.levels else Exit.HOLDS)
-
-
-def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) -> Trace:
-    """The canonical trace to a state of A, replayed."""
-    from isrcheck.checker.exploration import Exploration
-    from isrcheck.checker.judging import Judge
-    from isrcheck.checker.traces.canonical import CanonicalPaths
-
-    interpreter, system = origin.interpreter, origin.system
-    numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    order = [numbers[t.label] for t in system.transitions]
-    paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
-    judge = Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)
-    return judge.replayed(paths.to_state(leaves, length))
 
 
 def _data(

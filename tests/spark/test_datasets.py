@@ -140,19 +140,6 @@ def _words(data: bytes) -> Any:
     return np.frombuffer(data, dtype=np.uint64).reshape(1, -1)
 
 
-def test_decoded_states(spark: Spark, kip_320: Explored, tmp_path: Path) -> None:
-    analysis.decode(spark, kip_320.dataset, str(tmp_path / "decoded"))
-    rows = pq.read_table(tmp_path / "decoded").to_pylist()
-    paths = [leaf["path"] for leaf in kip_320.dataset.header["leaves"]]
-    found = {(int(row["level"]), tuple(row[path] for path in paths)) for row in rows}
-    assert len(rows) == len(found)
-    assert found == {
-        (level, kip_320.origin.interpreter.leaves(state))
-        for level, states in enumerate(kip_320.levels, start=1)
-        for state in states
-    }
-
-
 # --- differences ----------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ def listed(array: np.ndarray) -> States:
     return [tuple(row) for row in array.tolist()]
 
 
+hashes = st.integers(0, (1 << 64) - 1)
 states = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=40)
 
 
@@ -130,6 +133,21 @@ def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:
     seen = [(a, b, len(some)) for some, _, a, b in reader.around(hashes[[150, 151, 9_950]])]
     assert (seen, len(reader.firsts)) == ([(0, 3, 200)], 100)
     reader.close()
+
+
+@examples(100)
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)).map(sorted), max_size=9), st.integers(1, 9)
+)
+def test_an_owner_is_given_the_files_that_may_have_its_states(ends: list[list[int]], parts: int) -> None:
+    entries = [{"path": str(i), "hashes": [f"{end:016x}" for end in pair]} for i, pair in enumerate(ends)]
+    limits = rows.bounds(parts)
+    work = {"plan": SimpleNamespace(value=files.plan(entries[:4], entries[4:], limits))}
+    for owner, (low, high) in enumerate(itertools.pairwise(limits)):
+        wanted = [e for e, (first, last) in zip(entries, ends, strict=True) if first < high and last >= low]
+        mine = files.mine(work, owner)
+        assert [*mine["frontier"], *mine["known"]] == wanted
+        assert all(e in entries[:4] for e in mine["frontier"])
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 8, 200])

@@ -71,20 +71,6 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     return run
 
 
-def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A column for each leaf, and the level."""
-
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
-        for level, slab in each_file(query, batches):
-            for start in range(0, len(slab), 1 << 16):
-                states = slab[start : start + (1 << 16)]
-                columns = [pa.array(leaf(states, place)) for place in query["places"]]
-                levels = pa.array(np.full(len(states), level, dtype=np.int32))
-                yield pa.RecordBatch.from_arrays([levels, *columns], ["level", *query["names"]])
-
-    return run
-
-
 def projected(query: Query, states: Array) -> Array:
     """The bytes of the common variables: `from` has for each common leaf its number here, or the value it has."""
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
