@@ -9,7 +9,7 @@ import click
 from isrcheck.checker.cli import completing
 from isrcheck.checker.cli.behaviours import asked_of, behaviours, behaviours_options
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_plot
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @click.option("--model-a", metavar="FILE", help="The file of dataset A's model, where it is one of your own.")
 @click.option("--model-b", metavar="FILE", help="The file of dataset B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG or PNG.")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
@@ -63,7 +63,7 @@ def datasets(
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.origin import origin_of
-    from isrcheck.checker.datasets.plots import Panel, svg
+    from isrcheck.checker.datasets.plots import Panel, plotted
     from isrcheck.checker.datasets.summary import whole
     from isrcheck.checker.engines.spark import analysis
     from isrcheck.checker.engines.spark.cluster import Cluster
@@ -91,7 +91,7 @@ def datasets(
         write_json(json_path, data)
     if plot is not None:
         series = {f"only in {one}": list(found.levels.values())}
-        write_text(plot, svg([Panel("states by the level of A", [*map(str, found.levels)], series)]))
+        write_plot(plot, plotted([Panel("states by the level of A", [*map(str, found.levels)], series)]))
     raise click.exceptions.Exit(Exit.DIFFERENCE if found.levels else Exit.HOLDS)
 
 

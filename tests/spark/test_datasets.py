@@ -18,8 +18,9 @@ from isrcheck.checker.datasets import summary
 from isrcheck.checker.datasets.common import common
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.origin import Origin, origin_of
-from isrcheck.checker.datasets.plots import Panel, svg
+from isrcheck.checker.datasets.plots import Panel, plotted
 from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.datasets.shapes import svg
 from isrcheck.checker.engines import reference
 from isrcheck.checker.engines.spark import analysis
 from isrcheck.checker.engines.spark.cluster import Cluster
@@ -199,7 +200,7 @@ def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Pa
 
 def test_plots_are_whole_svg() -> None:
     panels = [Panel("a < b", ["1", "2"], {"x & y": [3, 4], "z": [0, 1]}), Panel("nothing", [], {})]
-    root = ElementTree.fromstring(svg(panels))
+    root = ElementTree.fromstring(svg(plotted(panels)))
     bars = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if len(e)]
     assert [bar[0].text for bar in bars] == ["x & y, 1: 3", "x & y, 2: 4", "z, 2: 1"]
     heights = [float(bar.attrib["height"]) for bar in bars]

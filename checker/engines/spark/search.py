@@ -153,8 +153,8 @@ class Search:
 
     def _planned(self, bounds: list[int]) -> kernels.Work:
         """Where each owner's hashes begin, and which files it reads."""
-        last = self.history[-1] if self.history else None
-        return {"bounds": bounds, "plan": files.plan(*((last.files, last.runs) if last else ((), ())), bounds)}
+        frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
+        return {"bounds": bounds, "plan": files.plan(frontier, known, bounds)}
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
