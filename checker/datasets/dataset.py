@@ -113,6 +113,8 @@ class Dataset:
                 said = " ".join(str(error).split())
                 raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
             self._last = hashlib.sha256(content).hexdigest()
+            # Only the last manifest's merged files are used: of the others nothing is kept in mind.
+            self.levels[-2:-1] = [replace(level, runs=[]) for level in self.levels[-2:-1]]
 
     def _manifests(self) -> list[str]:
         """The names of the manifests, of level 1 and on."""
@@ -181,16 +183,15 @@ class Dataset:
         name = manifest_name(level.number)
         if self.storage.exists(name):
             raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
-        content = self.storage.write_json(name, manifests.written(level, self._last))
+        # Not indented: with thousands of owners a manifest is megabytes.
+        content = self.storage.write_json(name, manifests.written(level, self._last), indent=None)
         before = self._runs()
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
         # Merged files that are merged again: the manifest before this one was the last to need them.
         used = {entry["path"] for entry in level.runs}
-        for entry in before:
-            if entry["path"] not in used:
-                self.storage.remove(entry["path"])
+        self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
     def _require_claim(self) -> Claim:
         if self._claim is None:
@@ -209,11 +210,9 @@ class Dataset:
         self._tidy_folder(f"transitions/{folder_of(level.number - 1)}", level.transitions)
 
     def _tidy_folder(self, folder: str, wanted: Entries) -> None:
-        named, left = {entry["path"] for entry in wanted}, self.storage.names(folder)
-        for path in (f"{folder}/{name}" for name in left):
-            ours = manifests.STATES.fullmatch(path) or manifests.TRANSITIONS.fullmatch(path)
-            if ours and path not in named:
-                self.storage.remove(path)
+        named, left = {entry["path"] for entry in wanted}, (f"{folder}/{name}" for name in self.storage.names(folder))
+        ours = (path for path in left if manifests.STATES.fullmatch(path) or manifests.TRANSITIONS.fullmatch(path))
+        self.storage.remove_files(path for path in ours if path not in named)
 
 
 def _require_empty(storage: Storage) -> None:
