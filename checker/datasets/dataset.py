@@ -31,7 +31,11 @@ FORMAT: Final = 2
 HEADER: Final = "dataset.json"
 READERS: Final = 8
 """Threads that read files to see whether they are whole."""
+MUCH: Final = 1 << 30
+"""Bytes that are more quickly read by a cluster than by these."""
 Entries = Iterable[dict[str, Any]]
+Look = Callable[[str, list[tuple[str, str]]], list[str]]
+"""Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
 
 
 class Dataset:
@@ -41,6 +45,7 @@ class Dataset:
         self.storage, self.header, self._claim = storage, header, claim
         self.levels: list[Level] = []
         self._last = ""
+        self._look: Look | None = None
 
     @property
     def root(self) -> str:
@@ -78,15 +83,18 @@ class Dataset:
         return dataset
 
     @staticmethod
-    def resume(root: str, require: Callable[[dict[str, Any]], None] = lambda header: None) -> Dataset:
+    def resume(
+        root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
+    ) -> Dataset:
         """A dataset to go on with; refused as by `open`, where any file is not what it was, and by `require`.
 
-        Nothing is changed before all of it has been found whole.
+        Nothing is changed before all of it has been found whole. `look` reads files where there are many gigabytes.
         """
         storage = Storage(root)
         header = _header(storage)
         require(header)
         dataset = Dataset(storage, header, Claim(storage))
+        dataset._look = look
         try:
             dataset._read_levels()
             dataset.verify()
@@ -153,6 +161,8 @@ class Dataset:
             return storage.size(path) != entry["bytes"] or storage.digest(path) != str(entry["sha256"])
 
         listed = list(entries)
+        if self._look is not None and sum(entry["bytes"] for entry in listed) > MUCH:
+            return sorted(self._look(self.root, [(entry["path"], str(entry["sha256"])) for entry in listed]))
         with ThreadPoolExecutor(READERS) as pool:
             found = pool.map(damaged, listed)
             return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)

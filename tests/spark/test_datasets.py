@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets import summary
+from isrcheck.checker.datasets import dataset, summary
 from isrcheck.checker.datasets.common import common
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.origin import Origin, origin_of
@@ -279,6 +279,26 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
     part.unlink()
     said = run("diff", kip_320.dataset.root, str(tmp_path / "x"), "--master", "local[1]")
     assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
+
+
+def test_executors_look_whether_a_large_dataset_is_whole(
+    spark: Spark, tmp_path: Path, kip_101: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "MUCH", 0)
+    folder = tmp_path / "x"
+    shutil.copytree(kip_101.dataset.root, folder)
+    entries = [entry for level in kip_101.dataset.levels for entry in (*level.files, *level.transitions)]
+    chosen = [entries[3], entries[-1]]
+    (folder / chosen[0]["path"]).unlink()
+    content = (folder / chosen[1]["path"]).read_bytes()
+    (folder / chosen[1]["path"]).write_bytes(content[:60] + bytes([content[60] ^ 1]) + content[61:])
+    listed = [(entry["path"], entry["sha256"]) for entry in entries]
+    assert sorted(spark.damaged(str(folder), listed)) == sorted(entry["path"] for entry in chosen)
+    with pytest.raises(DatasetRefused, match="is missing or damaged; nothing was changed"):
+        Dataset.resume(str(folder), look=spark.damaged)
+    shutil.rmtree(folder)
+    shutil.copytree(kip_101.dataset.root, folder)
+    Dataset.resume(str(folder), look=spark.damaged).close()
 
 
 def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:

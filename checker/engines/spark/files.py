@@ -58,14 +58,19 @@ class Written(io.RawIOBase):
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
 
-def require_whole(root: str, path: str, sha256: str) -> None:
-    """`ValueError` where a file is not what its manifest says."""
+def is_whole(root: str, path: str, sha256: str) -> bool:
+    """Whether a file is what its manifest says."""
     filesystem, place = located(root, path)
     digest = hashlib.sha256()
     with filesystem.open_input_stream(place) as stream:
         while part := stream.read(1 << 24):
             digest.update(part)
-    if digest.hexdigest() != sha256:
+    return digest.hexdigest() == sha256
+
+
+def require_whole(root: str, path: str, sha256: str) -> None:
+    """`ValueError` where a file is not what its manifest says."""
+    if not is_whole(root, path, sha256):
         raise ValueError(f"{path} {CHANGED}")
 
 

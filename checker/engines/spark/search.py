@@ -46,7 +46,7 @@ def search(
     started = time.perf_counter()
     kernel = Kernel(system)
     compiled = time.perf_counter()
-    dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, leaving)
+    dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, spark, leaving)
     leaving.callback(dataset.close)
     run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
     answer = run.explore(keep_going, deadlock)
@@ -57,9 +57,9 @@ def search(
     return answer, run.levels
 
 
-def _dataset(header: dict[str, Any], cluster: Cluster, leaving: ExitStack) -> Dataset:
+def _dataset(header: dict[str, Any], cluster: Cluster, spark: Spark, leaving: ExitStack) -> Dataset:
     if (root := cluster.resume) is not None:
-        return Dataset.resume(root, lambda found: require_same(root, found, header))
+        return Dataset.resume(root, lambda found: require_same(root, found, header), spark.damaged)
     if cluster.checkpoint is not None:
         return Dataset.create(cluster.checkpoint, header)
     if not cluster.on_this_machine:

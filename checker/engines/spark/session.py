@@ -134,6 +134,11 @@ class Spark:
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
+    def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
+        """Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
+        table = self.over(len(listed), queries.damaged(root, listed), "path string")
+        return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
+
     def rows(self, table: Any, what: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]
 
