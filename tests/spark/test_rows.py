@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.spark import files, rows
+from isrcheck.checker.engines.spark import files, kernels, rows, tasks
+from isrcheck.checker.engines.spark.search import sizes
+from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.hashing import owner_hash
 from tests.agreement.profiles import examples
+from tests.kernel.toys import grid
 
 States = list[tuple[int, int]]
 SPREAD = 1 << 61
@@ -162,3 +165,29 @@ def test_every_hash_has_one_owner_the_one_of_its_first_bits(parts: int) -> None:
 
 def test_a_power_of_two_gives_the_partitions_of_the_local_engine() -> None:
     assert rows.bounds(16) == [p << 60 for p in range(17)]
+
+
+def test_the_newest_files_are_read_first_and_no_others_for_what_they_have(tmp_path: Path) -> None:
+    """Two files of known states; candidates that the newer one has are not looked for in the older one."""
+    system = grid([40, 40])
+    kernel, limits = Kernel(system), rows.bounds(1)
+    base = {"root": str(tmp_path), "states": "states", "kernel": sizes(kernel, False), "bounds": limits}
+    work = {**base, "most_runs": 8, "group": 50, "plan": files.plan([], [], limits)}
+    kernels.at_hand(work, kernel.code)
+    (tmp_path / "states").mkdir()
+    every = kernel.layout.pack([(x, y) for x in range(40) for y in range(40)])
+    older, newer = (tasks.merge(work, 0, [rows.distinct(part, kernel.hashes(part))[0].tobytes()])["part"]
+                    for part in (every[:800], every[800:1200]))  # fmt: skip
+    known = {**work, "plan": files.plan([], [older, newer], limits)}
+
+    def merged(states: np.ndarray) -> tuple[int, int]:
+        report = tasks.merge(known, 0, [rows.distinct(states, kernel.hashes(states))[0].tobytes()])
+        return report["distinct"], report["read"]
+
+    size = {entry["path"]: 8 * kernel.words * entry["rows"] for entry in (older, newer)}
+    new, read = merged(every[800:1200])
+    assert new == 0
+    assert 0 < read <= 1.1 * size[newer["path"]]
+    new, read = merged(every)
+    assert new == 400
+    assert read > size[older["path"]] / 2
