@@ -109,6 +109,8 @@ def network() -> Iterator[None]:
             command("ip", "netns", "add", space)
             leaving.callback(command, "ip", "netns", "del", space)
             command("ip", "link", "add", f"isrc-v{n}", "type", "veth", "peer", "name", f"isrc-p{n}")
+            # A name space goes with its last process, which may take a while; this goes at once.
+            leaving.callback(command, "ip", "link", "del", f"isrc-v{n}")
             command("ip", "link", "set", f"isrc-p{n}", "netns", space)
             command("ip", "link", "set", f"isrc-v{n}", "master", "isrc-br", "up")
             command(*inside, "addr", "add", f"{NET}.{n}/24", "dev", f"isrc-p{n}")
