@@ -1,14 +1,16 @@
-"""What columns of numpy cost beside compiled code: `python benchmarks/columns.py [SCENARIO]...`.
+"""What columns of numpy cost beside compiled code: `python benchmarks/columns.py [--for KIND]... [NAME]...`.
 
-The states of the first levels of a scenario, up to 40,000, are expanded and judged both ways, in one process and on one
-processor; the arrays have to be equal. "begins" is what it takes before the first state: to write the programs, or to
-compile (nothing is kept). Seconds, and nanoseconds a state, the least of three runs.
+NAME is a scenario, or `kip-320/3/3/3/2`. Its states of the first levels, up to 40,000, are expanded and judged both
+ways, in one process and on one processor, 256 at a time as a search does it; the arrays have to be equal. "begins" is
+what it takes before the first state: to write the programs, or to compile (nothing is kept). Seconds and nanoseconds a
+state of the processor, the least of five runs. Compiled code is for this machine, and with `--for` (x86-64-v3 has AVX2
+alone, x86-64 neither) for others, too.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +19,15 @@ import numpy as np
 
 os.environ["ISRCHECK_CACHE"] = ""
 
-from isrcheck.checker.kernel.compile import Kernel  # after its cache is switched off
+from isrcheck.checker.kernel import native  # after its cache is switched off
+from isrcheck.checker.kernel.compile import ROOM, Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.scenarios.collection import one
 from isrcheck.model.language.tracing import trace
 
 SCENARIOS = (
+    "kip-320/3/3/3/2",
     "kip-279-fixed-by-kip-320",
     "v2-as-written",
     "v3-as-written",
@@ -33,10 +37,20 @@ SCENARIOS = (
 STATES = 40_000
 
 
+BATCH = 256
+HOST = native._processor
+
+
 def kernel_of(name: str) -> Kernel:
-    scenario = one(name)
-    loaded = load_model_class(scenario.model)
-    return Kernel(trace(loaded.cls(**scenario.settings), loaded.chosen(scenario.invariants)))
+    model, *bounds = name.split("/")
+    if bounds:
+        names = ("replicas", "log_size", "max_records", "max_leader_epoch")
+        settings, invariants = dict(zip(names, map(int, bounds), strict=True)), ["weak-isr", "strong-isr"]
+    else:
+        scenario = one(name)
+        model, settings, invariants = scenario.model, scenario.settings, scenario.invariants
+    loaded = load_model_class(model)
+    return Kernel(trace(loaded.cls(**settings), loaded.chosen(invariants)))
 
 
 def first_states(kernel: Kernel) -> Words:
@@ -49,38 +63,74 @@ def first_states(kernel: Kernel) -> Words:
     return np.ascontiguousarray(known[:STATES])
 
 
-def least(work: Callable[[], Any]) -> tuple[float, Any]:
-    """The least seconds of three runs, and what the last one gave."""
-    seconds, given = [], None
-    for _ in range(3):
-        began = time.perf_counter()
-        given = work()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds), given
+def least(work: Callable[[], Any]) -> float:
+    """The least seconds of five runs."""
+    seconds = []
+    for _ in range(5):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return min(seconds)
+
+
+Way = tuple[float, float, float]
+"""Seconds before the first state, nanoseconds to expand and to judge one."""
+
+
+def measured(
+    begin: Callable[[], Any], expand: Callable[[Words], Any], judge: Callable[[Words], Any], states: Words
+) -> Way:
+    batches = [states[i : i + BATCH] for i in range(0, len(states), BATCH)]
+    seconds = [least(lambda work=work: [work(batch) for batch in batches]) for work in (expand, judge)]
+    return least(begin), *(1e9 * each / len(states) for each in seconds)
+
+
+def with_columns(kernel: Kernel, states: Words) -> Way:
+    few = kernel.layout.pack(kernel.system.initial)
+
+    def begin() -> None:
+        fresh = Kernel(kernel.system)
+        fresh.expand(few), fresh.judge(few)
+
+    return measured(begin, kernel.expand, kernel.judge, states)
+
+
+def with_compiled_code(kernel: Kernel, states: Words) -> Way:
+    """As a search calls it: what it writes goes to the same place each time."""
+    successors = np.empty((BATCH * kernel.transitions + ROOM, kernel.words), dtype=np.uint64)
+    verdicts, tally = np.empty((BATCH, kernel.verdicts.words), dtype=np.uint64), kernel.tally()
+    code = kernel.code.calls
+
+    def expand(batch: Words) -> None:
+        code["expand"](batch.ctypes.data, len(batch), successors.ctypes.data, 0, 0, tally.ctypes.data)
+
+    def judge(batch: Words) -> None:
+        code["judge"](batch.ctypes.data, len(batch), verdicts.ctypes.data)
+
+    return measured(lambda: Kernel(kernel.system).code, expand, judge, states)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--for", dest="kinds", action="append", default=[], metavar="KIND")
+    parser.add_argument("names", nargs="*", default=SCENARIOS, metavar="NAME")
+    arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    print(f"{'':32}{'states':>8}{'begins':>16}{'expands, ns':>16}{'judges, ns':>16}   (columns, compiled)")
-    for name in sys.argv[1:] or SCENARIOS:
+    print(f"{'':32}{'':12}{'states':>8}{'begins, s':>12}{'expands, ns':>12}{'judges, ns':>12}")
+    for name in arguments.names:
         kernel = kernel_of(name)
-        few = kernel.layout.pack(kernel.system.initial)
-        began = time.perf_counter()
-        kernel.expand(few), kernel.judge(few)
-        columns = [time.perf_counter() - began]
         states = first_states(kernel)
-        ways = [least(lambda: kernel.expand(states)), least(lambda: kernel.judge(states))]  # noqa: B023
-        began = time.perf_counter()
-        assert kernel.code.addresses["judge"]
-        columns.append(time.perf_counter() - began)
-        again = [least(lambda: kernel.expand(states)), least(lambda: kernel.judge(states))]  # noqa: B023
-        for (_, found), (_, other) in zip(ways, again, strict=True):
-            assert all(np.array_equal(a, b) for a, b in zip(found, other, strict=True))
-        figures = f"{columns[0]:8.2f}{columns[1]:8.2f}"
-        for (one_way, _), (other_way, _) in zip(ways, again, strict=True):
-            figures += f"{1e9 * one_way / len(states):8.0f}{1e9 * other_way / len(states):8.0f}"
-        print(f"{name:32}{len(states):8,}{figures}", flush=True)
+        wanted = (*kernel.expand(states), kernel.judge(states))
+        ways = {"columns": with_columns(kernel, states)}
+        for kind in ("host", *arguments.kinds):
+            native._processor = HOST if kind == "host" else lambda kind=kind: (kind, "")
+            compiled = Kernel(kernel.system)
+            ways[kind] = with_compiled_code(compiled, states)
+            found = (*compiled.expand(states), compiled.judge(states))
+            assert all(np.array_equal(a, b) for a, b in zip(wanted, found, strict=True))
+        for kind, (begins, expands, judges) in ways.items():
+            print(f"{name:32}{kind:12}{len(states):8,}{begins:12.2f}{expands:12.0f}{judges:12.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from typing import Any
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Result
+from isrcheck.checker.results import Finding, PropertyFinding, Result
 from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language import UnknownName
@@ -92,6 +92,8 @@ def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
             {**scenario.settings, **changes},
             profile="bare",
             invariants=scenario.invariants,
+            liveness=scenario.liveness,
+            fairness=scenario.fairness,
             keep_going=False,
             deadlock=scenario.deadlock,
             limits=Limits(states=states, memory=4 << 30),
@@ -102,7 +104,8 @@ def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
 
 
 def lengths(result: Result) -> str:
-    found = {**result.findings, **({"deadlock": result.deadlock} if result.deadlock else {})}
+    deadlock = {"deadlock": result.deadlock} if result.deadlock else {}
+    found: dict[str, Finding | PropertyFinding] = {**result.findings, **deadlock, **result.liveness}
     return ", ".join(f"{name} in {f.trace.length}" for name, f in sorted(found.items()) if f.trace is not None)
 
 

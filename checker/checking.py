@@ -23,6 +23,7 @@ from isrcheck.checker.symmetry.interchangeable import told_apart
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import TransitionSystem
@@ -115,7 +116,7 @@ def check(
         system = trace(instance, chosen, properties)
         interpreter = Interpreter(instance, chosen, properties)
         traced = time.perf_counter() - begin
-        classes = _interchangeable(system, tell) if symmetry else []
+        classes = interchangeable(system, tell) if symmetry else []
         compared = time.perf_counter() - begin - traced
         tell("search" if engine == "reference" else "compile")
         free = int(free_memory() * SHARE_OF_MEMORY)
@@ -157,9 +158,14 @@ def properties_of(
 
     Raises `UnknownName` for names that there are not, in the fairness too.
     """
-    named = loaded.asked(set(names) - {"all"})
     if names:
         fairness.require_known(model)
+    return asked_of(loaded, model, names)
+
+
+def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
+    """The same, whatever is promised: a specification's properties are asked under the promises of another model."""
+    named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 
@@ -169,13 +175,15 @@ def _limits(engine: str, limits: Limits) -> Limits:
     return limits if ends else replace(limits, depth=DEPTH)
 
 
-def _interchangeable(system: TransitionSystem, tell: Callable[[str], None]) -> list[list[int]]:
-    """The classes of brokers that a search may permute; `UnknownName` where there are none."""
+def interchangeable(
+    system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
+) -> list[list[int]]:
+    """The classes of brokers that a search may permute and keep these values; `UnknownName` where there are none."""
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
 
     tell("symmetry")
-    found = symmetry(system)
+    found = symmetry(system, values)
     classes = found.classes()
     if not classes:
         raise UnknownName(f"symmetry does not apply: {told_apart(found)}; check without it")

@@ -30,10 +30,14 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
     """A finding with where each control parts from its trace; as it is where there is no violation of an invariant."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
-    walked = Walked(model, finding.trace, predicate)
     asked = {name: predicate} if is_written(name) else {}  # a text is asked of the fixed design too
-    fixes = (fix(walked, name, replace(each, invariants={**each.invariants, **asked})) for each in controls)
-    return replace(finding, fixes=tuple(fixes))
+    controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
+    return parted(finding, name, Walked(model, finding.trace, predicate), controls)
+
+
+def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
+    """A finding with where each control parts from its trace, which is `walked`; without that as it is."""
+    return finding if walked is None else replace(finding, fixes=tuple(fix(walked, name, each) for each in controls))
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:

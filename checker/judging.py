@@ -101,12 +101,9 @@ class Judge:
         if level is None:
             depth = self.found.depth if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
-        path = self._first_violating(name) if level == 1 else self.paths.to_violation(name, level)
-        shown = self.replayed(path)
-        last = shown.steps[-1].state
-        if name not in self.interpreter.violated(last):
-            raise AssertionError(f"the trace for {name} does not end in a violation")
-        instance = Instance(*explain(self.interpreter.model, last, predicate))
+        path = self._to_violation(name, level)
+        shown = self._violating(name, path)
+        instance = Instance(*explain(self.interpreter.model, shown.steps[-1].state, predicate))
         exact = path.canonical and name not in self.found.partial_violations
         return Finding(
             "violated",
@@ -118,6 +115,19 @@ class Judge:
             reasons=reasons(Walked(self.interpreter.model, shown, predicate)),
             story=story(self.interpreter.model, shown),
         )
+
+    def violating(self, name: str, level: int) -> Trace:
+        """The trace to a state of a level, the first one where an invariant is violated, that violates it."""
+        return self._violating(name, self._to_violation(name, level))
+
+    def _to_violation(self, name: str, level: int) -> Path:
+        return self._first_violating(name) if level == 1 else self.paths.to_violation(name, level)
+
+    def _violating(self, name: str, path: Path) -> Trace:
+        shown = self.replayed(path)
+        if name not in self.interpreter.violated(shown.steps[-1].state):
+            raise AssertionError(f"the trace for {name} does not end in a violation")
+        return shown
 
     def _first_violating(self, name: str) -> Path:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]

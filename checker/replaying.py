@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.checking import resolved
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class, model_names
+from isrcheck.checker.refinement.allowed import Allowed, TooMany
 from isrcheck.checker.refinement.named import historic, load_mapping, load_specification, specifications
+from isrcheck.checker.refinement.refined import PREFIX
+from isrcheck.checker.refinement.telling import told
 from isrcheck.checker.traces.files import DamagedFile, Recording, TraceFile, read
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, Implementing
 from isrcheck.checker.traces.verdicts import Replayed, replayed
 from isrcheck.model.language import Model, UnknownName
-from isrcheck.model.language.errors import nearest
+from isrcheck.model.language.errors import EvaluationError, nearest
 from isrcheck.model.language.model import kebab
 from isrcheck.model.language.refinements import specified
-from isrcheck.model.language.tracing import predicate_at
+from isrcheck.model.language.tracing import predicate_at, trace
 from isrcheck.model.language.written import is_written
 
 
@@ -40,7 +45,24 @@ def replay(
     loaded = model_of(traces, model)
     with blaming(loaded.origin):
         interpreter, implementation = walkers_of(loaded, traces, settings or {})
-        return [replayed(interpreter, each, implementation) for each in chosen(traces, invariant)]
+        return [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
+
+
+def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
+    """A trace walked again; where its last step is one that a specification does not allow, with why.
+
+    Why is not said where the specification has too many states to be sure.
+    """
+    found = replayed(interpreter, recording, implementation)
+    if recording.claim != "refinement" or not found.confirmed or implementation is None:
+        return found
+    target = implementation.specification
+    allowed = Allowed(trace(target.model), target, implementation.steps)
+    with suppress(TooMany, EvaluationError):
+        name = recording.title.removeprefix(PREFIX)
+        finding, walked = told(implementation, allowed, name, found.outcome.trace)
+        return replace(found, finding=finding, walked=walked)
+    return found
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
@@ -78,7 +100,9 @@ def walkers_of(
     _, mapping = load_mapping(loaded, specification, against.mapping)
     interpreter = interpreter_of(historic(loaded, mapping), traces, settings)
     target = specified(specification.cls, interpreter.model, mapping, against.settings)
-    return interpreter, Implementation(interpreter.model, Interpreter(target, {}), mapping, against.at_most)
+    theirs = Interpreter(target, {}, specification.properties)
+    implementation = Implementation(interpreter.model, theirs, mapping, against.at_most)
+    return Implementing(implementation), implementation
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:

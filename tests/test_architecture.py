@@ -30,6 +30,7 @@ HOMES = {
     "z3": ("checker/engines/symbolic", "checker/proofs"),
     "cvc5": ("checker/proofs",),
     "networkx": ("checker/graphs",),
+    "PIL": ("checker/datasets",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
     "jinja2": ("checker/pages",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -46,3 +47,23 @@ def test_levels_add_up_to_what_was_counted() -> None:
         )
         == []
     )
+
+
+def test_a_notebook_shows_the_page_of_a_result_in_a_frame_that_reaches_nothing_outside() -> None:
+    result = isrcheck.check("kip-101", {"replicas": 2})
+    page = isrcheck.page(result, height=300)
+    assert page.html.startswith("<!DOCTYPE html>")
+    assert "VIOLATED" in page.html
+    frame = page._repr_html_()
+    tag = re.fullmatch(r'<iframe srcdoc="([^"]*)" ([^>]*)></iframe>', frame, re.S)
+    assert tag is not None, "no quotation mark of the page ends the attribute"
+    assert html.unescape(tag[1]) == page.html
+    assert 'sandbox="allow-scripts"' in tag[2]
+    assert 'height="300"' in tag[2]
+    assert len(repr(page)) < 100
+
+
+def test_the_page_of_a_result_is_that_of_its_model() -> None:
+    result = isrcheck.check("kip-101", {"replicas": 2})
+    with pytest.raises(isrcheck.UnknownName, match="of model kip-101, not of kip-320"):
+        isrcheck.page(result, "kip-320")

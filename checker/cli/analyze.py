@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_plot
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="FILE", help="The model's file, where it is one of your own.")
 @click.option("--model-b", metavar="FILE", help="The file of the model of --diff, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG.")
-@click.option("--decode", metavar="DIR", help="Write the states with a column for each part, in a new folder.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG or PNG.")
+@click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
@@ -47,7 +47,7 @@ def command(
     require_writable(plot)
     from isrcheck.checker.datasets import summary
     from isrcheck.checker.datasets.dataset import Dataset
-    from isrcheck.checker.datasets.plots import svg
+    from isrcheck.checker.datasets.plots import plotted
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.interruptions import deferred
 
@@ -66,7 +66,7 @@ def command(
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:
-        write_text(plot, svg(summary.panels(data)))
+        write_plot(plot, plotted(summary.panels(data)))
     found = data.get("difference", {})
     if any(side["levels"] for name, side in found.items() if name.startswith("only_in_")):
         raise click.exceptions.Exit(Exit.DIFFERENCE)
@@ -98,8 +98,19 @@ def _ask_spark(
     if leaves:
         add_variables(data, dataset, analysis.distributions(spark, dataset, leaves))
     if decode is not None:
-        analysis.decode(spark, dataset, decode)
+        _decode(spark, dataset, origin, data, decode)
     return origin, spark
+
+
+def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
+    """The dataset as tables, with the canonical trace to each invariant that is violated."""
+    from isrcheck.checker.cli.stored import judge_of
+    from isrcheck.checker.engines.spark.decode import decode
+
+    judge = judge_of(spark, dataset, origin)
+    first = {name: found["first_level"] for name, found in data["invariants"].items()}
+    traces = {name: judge.violating(name, level) for name, level in first.items() if level is not None}
+    decode(spark, dataset, origin.kernel, traces, to)
 
 
 def _compare(

@@ -20,11 +20,10 @@ from isrcheck.checker.cli.options import (
     fitting_options,
     keeping_of,
     keeping_options,
+    limits_options,
     liveness_options,
     profile_option,
-    seconds_of,
     settings_option,
-    size_of,
     storing_of,
     storing_options,
 )
@@ -105,12 +104,7 @@ class Question:
 @html_option
 @mermaid_option
 @ci_options
-@click.option(
-    "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
-)
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@limits_options
 @click.option(
     "--depth",
     type=click.IntRange(min=1),

@@ -9,11 +9,10 @@ import click
 from isrcheck.checker.cli import completing
 from isrcheck.checker.cli.behaviours import asked_of, behaviours, behaviours_options
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_plot
 from isrcheck.checker.results import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.datasets.origin import Origin
     from isrcheck.checker.engines.spark.analysis import Difference
     from isrcheck.checker.results import Trace
 
@@ -27,7 +26,7 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @click.option("--model-a", metavar="FILE", help="The file of dataset A's model, where it is one of your own.")
 @click.option("--model-b", metavar="FILE", help="The file of dataset B's model, where it is one of your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG or PNG.")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
@@ -60,10 +59,11 @@ def datasets(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
+    from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.origin import origin_of
-    from isrcheck.checker.datasets.plots import Panel, svg
+    from isrcheck.checker.datasets.plots import Panel, plotted
     from isrcheck.checker.datasets.summary import whole
     from isrcheck.checker.engines.spark import analysis
     from isrcheck.checker.engines.spark.cluster import Cluster
@@ -83,30 +83,16 @@ def datasets(
         found = analysis.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
-            levels = analysis.stored_levels(spark, datasets[0], origins[0].system, origins[0].kernel)
-            trace = _trace(origins[0], levels, found.first, found.least)
+            judge = judge_of(spark, datasets[0], origins[0])
+            trace = judge.replayed(judge.paths.to_state(found.least, found.first))
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
     click.echo("\n".join(_text(data, trace)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:
         series = {f"only in {one}": list(found.levels.values())}
-        write_text(plot, svg([Panel("states by the level of A", [*map(str, found.levels)], series)]))
+        write_plot(plot, plotted([Panel("states by the level of A", [*map(str, found.levels)], series)]))
     raise click.exceptions.Exit(Exit.DIFFERENCE if found.levels else Exit.HOLDS)
-
-
-def _trace(origin: Origin, levels: Any, length: int, leaves: tuple[int, ...]) -> Trace:
-    """The canonical trace to a state of A, replayed."""
-    from isrcheck.checker.exploration import Exploration
-    from isrcheck.checker.judging import Judge
-    from isrcheck.checker.traces.canonical import CanonicalPaths
-
-    interpreter, system = origin.interpreter, origin.system
-    numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    order = [numbers[t.label] for t in system.transitions]
-    paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
-    judge = Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)
-    return judge.replayed(paths.to_state(leaves, length))
 
 
 def _data(

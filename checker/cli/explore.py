@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from isrcheck.checker.cli.naming import model_or_scenario
-from isrcheck.checker.cli.options import model_at
+from isrcheck.checker.cli.options import model_at, specification_options
 from isrcheck.checker.failures import Failure, os_words
+from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
@@ -21,24 +23,39 @@ if TYPE_CHECKING:
 
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
 @model_or_scenario
+@specification_options(None)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; any by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
 @click.option(
     "--terminal", is_flag=True, help="Walk here instead: each line of standard input is a step or a question."
 )
 def command(
-    model: str, settings: dict[str, str], profile: str | None, port: int, no_browser: bool, terminal: bool
+    model: str,
+    settings: dict[str, str],
+    profile: str | None,
+    specification: str | None,
+    mapping: str | None,
+    specification_settings: dict[str, str],
+    port: int,
+    no_browser: bool,
+    terminal: bool,
 ) -> None:
     """Serves a page on which MODEL (a name, my_model.py or my_model.py:Class) is walked step by step.
 
-    Only this machine can reach the page, and only a browser that asks for its very address. Ctrl-C ends it.
+    With --spec each state is shown with what it stands for in a specification, and a step that this does not allow is
+    said to be one. Only this machine can reach the page, and only a browser that asks for its very address. Ctrl-C ends
+    it.
     """
+    if specification is None and (mapping is not None or specification_settings):
+        raise click.UsageError(f"{'--mapping' if mapping is not None else '--spec-setting'} goes with --spec")
+    asked = None if specification is None else (specification, mapping, specification_settings)
+    walking = _walking(model, settings, profile, asked)
     if terminal:
         if port or no_browser:
             raise click.UsageError("--terminal serves no page; take --port and --no-browser away")
-        _walk(_walking(model, settings, profile))
+        _walk(walking)
         return
-    with _listening(_walking(model, settings, profile), port) as server:
+    with _listening(walking, port) as server:
         try:
             click.echo(f"{model} is at {server.url} until Ctrl-C")
             if not no_browser:
@@ -76,13 +93,25 @@ def _lines() -> Iterator[str]:
     click.echo()
 
 
-def _walking(spec: str, texts: dict[str, str], profile: str | None) -> Walking:
+def _walking(
+    spec: str, texts: dict[str, str], profile: str | None, asked: tuple[str, str | None, dict[str, str]] | None
+) -> Walking:
+    """The model at its settings; what is asked is the specification beside it, the mapping and its settings."""
+    from isrcheck.checker.explorer.beside import Beside
     from isrcheck.checker.explorer.walking import Walking
     from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.refinement.named import historic, load_mapping, load_specification
 
     loaded = load_model_class(spec)
     with blaming(loaded.origin):
-        return Walking(loaded, model_at(loaded, texts, profile))
+        if asked is None:
+            return Walking(loaded, model_at(loaded, texts, profile))
+        specification, mapping, theirs = asked
+        of = load_specification(specification)
+        _, maps = load_mapping(loaded, of, mapping)
+        noted = replace(loaded, cls=historic(loaded, maps).cls)
+        model = model_at(noted, texts, profile)
+        return Walking(noted, model, Beside(of, maps, model, settings_of(of.cls, of.name, theirs)))
 
 
 def _listening(walking: Walking, port: int) -> Server:

@@ -119,6 +119,35 @@ def keeping_options(command: Command) -> Command:
     return command
 
 
+def limits_options(command: Command) -> Command:
+    """The options of where a search stops, and of how many threads search."""
+    for option in reversed(_LIMITS):
+        command = option(command)
+    return command
+
+
+def specification_options(default: str | None) -> Callable[[Command], Command]:
+    """The options that say what a model is to refine; without a default it need not be anything."""
+
+    def added(command: Command) -> Command:
+        for option in reversed((_specification_option(default), *_SPECIFICATION)):
+            command = option(command)
+        return command
+
+    return added
+
+
+def _specification_option(default: str | None) -> Callable[[Command], Command]:
+    return click.option(
+        "--spec",
+        "specification",
+        metavar="SPEC",
+        default=default,
+        show_default=default is not None,
+        help="The specification: a name, my_log.py or my_log.py:Class.",
+    )
+
+
 def liveness_options(command: Command) -> Command:
     """The options of what must happen, and of what is promised for that."""
     for option in reversed(_LIVENESS):
@@ -177,6 +206,26 @@ _KEEPING: Final = (
         type=seconds_of,
         metavar="S",
         help="Keep levels at most once in so many seconds, by default 30.",
+    ),
+)
+_LIMITS: Final = (
+    click.option(
+        "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
+    ),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core."),
+)
+_SPECIFICATION: Final = (
+    click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several."),
+    click.option(
+        "--spec-setting",
+        "specification_settings",
+        type=assignment,
+        multiple=True,
+        callback=once,
+        metavar="NAME=VALUE",
+        help="A setting of the specification, over what the mapping gives it.",
     ),
 )
 _STORING: Final = (

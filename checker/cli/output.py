@@ -6,12 +6,15 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
+
+if TYPE_CHECKING:
+    from isrcheck.checker.datasets.shapes import Drawing
 
 STDOUT: Final = "-"
 
@@ -35,12 +38,39 @@ def require_writable(path: str | None) -> None:
         raise _unwritable(path, error) from None
 
 
+def svg_file(text: str) -> str:
+    """The name of a file for a picture, which is SVG: another ending would lie."""
+    return _named(text, ".svg")
+
+
 def plot_file(text: str) -> str:
-    """The name of a file for plots, which are SVG: another ending would lie."""
+    """The name of a file for plots, which are SVG or PNG."""
+    name = _named(text, ".svg", ".png")
+    if name.lower().endswith(".png"):
+        from isrcheck.checker.datasets.shapes import require_png
+
+        require_png()
+    return name
+
+
+def _named(text: str, *endings: str) -> str:
     ending = Path(text).suffix.lower()
-    if ending not in ("", ".svg"):
-        raise click.BadParameter(f"plots are written as SVG, not {ending[1:].upper()}; name a file that ends in .svg")
+    if ending not in ("", *endings):
+        kinds = " or ".join(known[1:].upper() for known in endings)
+        raise click.BadParameter(
+            f"plots are written as {kinds}, not {ending[1:].upper()}; name a file that ends in {' or '.join(endings)}"
+        )
     return text
+
+
+def write_plot(path: str, drawing: Drawing) -> None:
+    """Writes a plot as the ending of the file says, as `write_text` does."""
+    from isrcheck.checker.datasets.shapes import png, svg
+
+    if Path(path).suffix.lower() == ".png":
+        _write(path, png(drawing))
+    else:
+        write_text(path, svg(drawing))
 
 
 def require_different(paths: dict[str, str | None]) -> None:
@@ -62,13 +92,17 @@ def write_text(path: str, text: str) -> None:
     """Writes a file by renaming a whole one, or to standard output (`-`); `Failure` (153) if it cannot."""
     if path == STDOUT:
         click.echo(text, nl=False)
-        return
+    else:
+        _write(path, text.encode())
+
+
+def _write(path: str, content: bytes) -> None:
     target = Path(os.path.realpath(path))
     try:
         if _in_place(target):
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(content)
         else:
-            _replace(target, text)
+            _replace(target, content)
     except OSError as error:
         raise _unwritable(path, error) from None
 
@@ -78,11 +112,11 @@ def _in_place(target: Path) -> bool:
     return target.exists() and not target.is_file()
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, content: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content)
         os.chmod(name, _mode(target))
         os.replace(name, target)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,53 +10,41 @@ import click
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.delivery import Output, deliver, html_option
 from isrcheck.checker.cli.naming import model_or_scenario
-from isrcheck.checker.cli.options import assignment, once, seconds_of, size_of
+from isrcheck.checker.cli.options import (
+    control_option,
+    fairness_of,
+    limits_options,
+    liveness_options,
+    specification_options,
+)
 from isrcheck.checker.failures import failure_of
 from isrcheck.checker.profiles import settings_of
 
 if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.refinement.refined import Refined
     from isrcheck.checker.wording.layout import Ink
 
 
 @click.command("refine", short_help="Says whether a model does only what a specification allows.")
 @model_or_scenario
-@click.option(
-    "--spec",
-    "specification",
-    metavar="SPEC",
-    default="replicated-log",
-    show_default=True,
-    help="The specification: a name, my_log.py or my_log.py:Class.",
-)
-@click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several.")
-@click.option(
-    "--spec-setting",
-    "specification_settings",
-    type=assignment,
-    multiple=True,
-    callback=once,
-    metavar="NAME=VALUE",
-    help="A setting of the specification, over what the mapping gives it.",
-)
+@specification_options("replicated-log")
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
     metavar="N",
     help="At most so many steps of it for one of the model; else any number.",
 )
+@liveness_options
+@click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
 @html_option
 @mermaid_option
 @ci_options
-@click.option(
-    "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
-)
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@limits_options
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@control_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed, and no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
@@ -63,9 +52,10 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
 
     A mapping says which state of the specification a state of the model stands for. Each step of the model is to be
     nothing there, or some of the specification's steps; the shortest trace to one that is not is shown, with exit code
-    12.
+    12. --liveness asks besides whether what the specification says must happen does happen, with exit code 13 where
+    not.
     """
-    output = Output.taken(asked)
+    output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
     try:
         output.require_writable()
@@ -87,11 +77,12 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
 def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any], output: Output) -> Refined:
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.checker.refinement.named import historic, load_mapping, load_specification
     from isrcheck.checker.refinement.refining import refine
 
     loaded, specification = load_model_class(model), load_specification(asked["specification"])
+    controls = asked.pop("controls")
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
     output.loaded = historic(loaded, mapping)
     settings = settings_of(loaded.cls, loaded.name, texts)
@@ -99,4 +90,25 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     limits = Limits(*(asked.pop(f"max_{name}") for name in ("states", "seconds", "memory")))
     asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
     with Watcher(quiet=quiet) as watcher:
-        return refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
+        found = refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
+    with blaming(loaded.origin):
+        _explain(found, loaded, controls, mapping)
+    return found
+
+
+def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
+    """Adds where the controls that are named, and those of the scenario, part from the trace."""
+    from isrcheck.checker.explaining import parted
+    from isrcheck.checker.refinement.named import with_history
+    from isrcheck.checker.scenarios import controls
+    from isrcheck.checker.scenarios.collection import one
+
+    if found.walked is None:
+        return
+    asked, model = click.get_current_context().params, loaded.cls(**found.result.settings)
+    changed = settings_of(loaded.cls, loaded.name, asked["settings"])
+    beside = [] if asked["scenario"] is None else controls.controls_of(one(asked["scenario"]), loaded, changed)
+    every = [*beside, *(controls.named(text, loaded, model) for text in named)]
+    noted = [replace(each, model=with_history(each.model, mapping)) for each in every]
+    finding = found.result.findings[found.name]
+    found.result.findings[found.name] = parted(finding, found.name, found.walked, noted)

@@ -17,6 +17,7 @@ from isrcheck.checker.results import FORMAT, Exit
 if TYPE_CHECKING:
     from isrcheck.checker.engines.interpreter import Interpreter
     from isrcheck.checker.traces.fixes import Control
+    from isrcheck.checker.traces.refined import Implementation
     from isrcheck.checker.traces.verdicts import Replayed
 
 
@@ -125,10 +126,9 @@ def replayed_file(
 ) -> tuple[Interpreter, list[Replayed]]:
     """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from isrcheck.checker.library import blaming
-    from isrcheck.checker.replaying import chosen, model_of, walkers_of
+    from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of
     from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.traces.files import DamagedFile, read
-    from isrcheck.checker.traces.verdicts import replayed
 
     try:
         traces = read(Path(file))
@@ -138,22 +138,29 @@ def replayed_file(
             given = settings_of(loaded.cls, loaded.name, texts)
             interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
-            told = [replayed(interpreter, each, implementation) for each in chosen(traces, invariant)]
-            return interpreter, _explained(
-                told, interpreter, [named(text, loaded, interpreter.model) for text in controls]
-            )
+            told = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
+            fixed = [named(text, loaded, interpreter.model) for text in controls]
+            return interpreter, _explained(told, interpreter, fixed, implementation)
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 
 
-def _explained(told: list[Replayed], interpreter: Interpreter, controls: list[Control]) -> list[Replayed]:
+def _explained(
+    told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
+) -> list[Replayed]:
     """With where the controls part from the traces."""
-    from isrcheck.checker.explaining import explain
+    from isrcheck.checker.explaining import explain, parted
+    from isrcheck.checker.refinement.named import with_history
+
+    if implementation is not None:
+        controls = [replace(each, model=with_history(each.model, implementation.mapping)) for each in controls]
 
     def added(each: Replayed) -> Replayed:
         name = each.recording.name or ""
         if each.finding is None:
             return each
+        if each.walked is not None:
+            return replace(each, finding=parted(each.finding, name, each.walked, controls))
         predicate = interpreter.invariants[name]
         return replace(each, finding=explain(each.finding, name, interpreter.model, predicate, controls))
 

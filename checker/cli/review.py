@@ -62,7 +62,7 @@ def command(
     limits = Limits(states=max_states, seconds=bounds.seconds, memory=bounds.memory)
     wanted = Wanted(visible, bounds, limits, not no_scenarios, mutate, prove)
     with ExitStack() as leaving:
-        found = review(*sides.resolved(old, new, leaving), wanted, lambda text: _tell(text, quiet))
+        found = review(*sides.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
         lines = list(essence(found)) if quiet else rendering.text(found)
         click.echo("\n".join(lines), err=STDOUT in files.values())
         if markdown is not None:

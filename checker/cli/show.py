@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from isrcheck.checker.cli.options import control_option, expression_option, settings_option
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_text
+from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, svg_file, write_text
 from isrcheck.checker.cli.replay import replayed_file, shown, values_along, values_text
 from isrcheck.checker.results import Exit
 
@@ -21,7 +21,7 @@ from isrcheck.checker.results import Exit
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--html", metavar="FILE", help="Write the traces as a page for a browser; - is standard output.")
-@click.option("--svg", type=plot_file, metavar="FILE", help="Write the first trace as a picture; - is standard output.")
+@click.option("--svg", type=svg_file, metavar="FILE", help="Write the first trace as a picture; - is standard output.")
 def command(
     file: str,
     spec: str | None,

@@ -50,17 +50,20 @@ class Sides:
         values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
         return next((name for name, value in zip(names, values, strict=True) if value), None)
 
-    def resolved(self, one: str | None, other: str | None, leaving: ExitStack) -> tuple[Side, Side]:
-        """The two sides; files of git are there until `leaving` ends.
+    def resolved(
+        self, one: str | None, other: str | None, leaving: ExitStack, names: tuple[str, str] = ("A", "B")
+    ) -> tuple[Side, Side]:
+        """The two sides; files of git are there until `leaving` ends. `names` are those of the two arguments.
 
         Raises a usage error for what does not go together, `UnknownName` for names and values that there are not.
         """
         if self.scenario is not None:
             return self._of_scenario(one, other)
         if one is None:
-            raise click.UsageError("Missing argument 'A': a model, or --scenario.")
+            raise click.UsageError(f"Missing argument '{names[0]}': a model, or --scenario.")
         if other is None and not any((*self.own_settings, *self.refs)):
-            raise click.UsageError("Missing argument 'B', or what else is different: --b-setting, --a-ref.")
+            missing = f"Missing argument '{names[1]}'"
+            raise click.UsageError(f"{missing}, or what else is different: --b-setting, --a-ref.")
         return self._side(0, one, leaving), self._side(1, other or one, leaving)
 
     def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -9,8 +10,16 @@ from typing import Any, Final
 import click
 
 from isrcheck.checker.cli.options import assignment, once, size_of
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.output import (
+    STDOUT,
+    plot_file,
+    require_different,
+    require_writable,
+    write_json,
+    write_plot,
+)
 from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.sweeps.matrix import Cell
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """Which exit code wins, as in `regress`."""
@@ -19,10 +28,16 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcomes as JSON; - is standard output.")
+@click.option("--results", metavar="FILE", help="Add each outcome as it comes; what is there is not done again.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
+@click.option("--axes", metavar="A,B", help="The two settings of the heat maps, the first one from left to right.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--master", metavar="URL", help="Run them as tasks of Spark, where it runs (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
-def command(file: str, json_path: str | None, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
+def command(
+    file: str, json_path: str | None, results: str | None, plot: str | None, axes: str | None, workers: int | None,
+    master: str | None, conf: dict[str, str],
+) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
     One that fails or needs too much does not keep the others from being done. The exit code is the one that wins
@@ -32,34 +47,85 @@ def command(file: str, json_path: str | None, workers: int | None, master: str |
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
     if master is not None and workers is not None:
         raise click.UsageError("--workers is for this machine; with --master, Spark says how many there are")
-    require_writable(json_path)
+    if axes is not None and plot is None:
+        raise click.UsageError("--axes goes with --plot")
+    require_different({"--json": json_path, "--results": results, "--plot": plot})
+    for path in (json_path, plot):
+        require_writable(path)
+    from isrcheck.checker.sweeps.heatmap import axes_of, heatmaps
     from isrcheck.checker.sweeps.matrix import read
 
     cells = read(Path(file), size_of)
-    found = _outcomes([asdict(cell) for cell in cells], workers, master, conf)
-    rows = [{**asdict(cell), **outcome} for cell, outcome in zip(cells, found, strict=True)]
+    chosen = None if plot is None else axes_of(cells, [] if axes is None else axes.split(","))
+    found = _Found([asdict(cell) for cell in cells], results)
+    try:
+        _do(found, workers, master, conf)
+    finally:
+        found.close()
+    rows = [{**asdict(cell), **outcome} for cell, outcome in zip(cells, found.in_order, strict=True)]
     code = next(c for c in ORDER if c in {row["exit_code"] for row in rows})
-    click.echo("\n".join(_text([cell.title for cell in cells], rows)), err=json_path == STDOUT)
+    click.echo("\n".join(_text([cell.title for cell in cells], rows)), err=STDOUT in (json_path, plot))
     if json_path is not None:
         write_json(json_path, {"format": FORMAT, "exit_code": code, "cells": rows})
+    if plot is not None and chosen is not None:
+        write_plot(plot, heatmaps(cells, found.in_order, chosen))
     raise click.exceptions.Exit(code)
 
 
-def _outcomes(
-    cells: list[dict[str, Any]], workers: int | None, master: str | None, conf: dict[str, str]
-) -> list[dict[str, Any]]:
+class _Found:
+    """The outcomes so far, kept in a file where one is named; what there is when it begins is of an earlier sweep."""
+
+    def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
+        from isrcheck.checker.sweeps.kept import Kept
+
+        self.cells = cells
+        self._kept = None if results is None else Kept(results)
+        before = [None if self._kept is None else self._kept.outcome(cell) for cell in cells]
+        self._outcomes = {number: outcome for number, outcome in enumerate(before) if outcome is not None}
+        self.left = [number for number in range(len(cells)) if number not in self._outcomes]
+        if self._kept is not None and len(self.left) < len(cells):
+            self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
+
+    def heard(self, position: int, outcome: dict[str, Any]) -> None:
+        """The outcome of the check that has this position among those left."""
+        number = self.left[position]
+        self._outcomes[number] = outcome
+        if self._kept is not None:
+            self._kept.add(self.cells[number], outcome)
+        if sys.stderr.isatty():
+            title = Cell(**self.cells[number]).title
+            self._say(f"{len(self._outcomes)} of {len(self.cells)}: {title}: {_verdict(outcome)}")
+
+    def _say(self, words: str) -> None:
+        click.echo(words, err=True)
+
+    @property
+    def in_order(self) -> list[dict[str, Any]]:
+        return [self._outcomes[number] for number in range(len(self.cells))]
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+
+
+def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
+    """Does what is left."""
+    left = [found.cells[number] for number in found.left]
+    if not left:
+        return
     if master is None:
         from isrcheck.checker.engines.local.search import processors
         from isrcheck.checker.sweeps.local import outcomes as local
 
-        return local(cells, workers or processors())
+        local(left, workers or processors(), found.heard)
+        return
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.interruptions import deferred
     from isrcheck.checker.engines.spark.session import Spark
     from isrcheck.checker.sweeps.on_spark import outcomes
 
     with deferred():
-        return outcomes(Spark(Cluster(master=master, conf=conf)), cells)
+        outcomes(Spark(Cluster(master=master, conf=conf)), left, found.heard)
 
 
 def _text(titles: list[str], rows: list[dict[str, Any]]) -> list[str]:

@@ -31,7 +31,11 @@ FORMAT: Final = 2
 HEADER: Final = "dataset.json"
 READERS: Final = 8
 """Threads that read files to see whether they are whole."""
+MUCH: Final = 1 << 30
+"""Bytes that are more quickly read by a cluster than by these."""
 Entries = Iterable[dict[str, Any]]
+Look = Callable[[str, list[tuple[str, str]]], list[str]]
+"""Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
 
 
 class Dataset:
@@ -41,6 +45,7 @@ class Dataset:
         self.storage, self.header, self._claim = storage, header, claim
         self.levels: list[Level] = []
         self._last = ""
+        self._look: Look | None = None
 
     @property
     def root(self) -> str:
@@ -78,15 +83,18 @@ class Dataset:
         return dataset
 
     @staticmethod
-    def resume(root: str, require: Callable[[dict[str, Any]], None] = lambda header: None) -> Dataset:
+    def resume(
+        root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
+    ) -> Dataset:
         """A dataset to go on with; refused as by `open`, where any file is not what it was, and by `require`.
 
-        Nothing is changed before all of it has been found whole.
+        Nothing is changed before all of it has been found whole. `look` reads files where there are many gigabytes.
         """
         storage = Storage(root)
         header = _header(storage)
         require(header)
         dataset = Dataset(storage, header, Claim(storage))
+        dataset._look = look
         try:
             dataset._read_levels()
             dataset.verify()
@@ -113,6 +121,8 @@ class Dataset:
                 said = " ".join(str(error).split())
                 raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
             self._last = hashlib.sha256(content).hexdigest()
+            # Only the last manifest's merged files are used: of the others nothing is kept in mind.
+            self.levels[-2:-1] = [replace(level, runs=[]) for level in self.levels[-2:-1]]
 
     def _manifests(self) -> list[str]:
         """The names of the manifests, of level 1 and on."""
@@ -151,6 +161,8 @@ class Dataset:
             return storage.size(path) != entry["bytes"] or storage.digest(path) != str(entry["sha256"])
 
         listed = list(entries)
+        if self._look is not None and sum(entry["bytes"] for entry in listed) > MUCH:
+            return sorted(self._look(self.root, [(entry["path"], str(entry["sha256"])) for entry in listed]))
         with ThreadPoolExecutor(READERS) as pool:
             found = pool.map(damaged, listed)
             return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)
@@ -181,16 +193,15 @@ class Dataset:
         name = manifest_name(level.number)
         if self.storage.exists(name):
             raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
-        content = self.storage.write_json(name, manifests.written(level, self._last))
+        # Not indented: with thousands of owners a manifest is megabytes.
+        content = self.storage.write_json(name, manifests.written(level, self._last), indent=None)
         before = self._runs()
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
         # Merged files that are merged again: the manifest before this one was the last to need them.
         used = {entry["path"] for entry in level.runs}
-        for entry in before:
-            if entry["path"] not in used:
-                self.storage.remove(entry["path"])
+        self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
     def _require_claim(self) -> Claim:
         if self._claim is None:
@@ -209,11 +220,9 @@ class Dataset:
         self._tidy_folder(f"transitions/{folder_of(level.number - 1)}", level.transitions)
 
     def _tidy_folder(self, folder: str, wanted: Entries) -> None:
-        named, left = {entry["path"] for entry in wanted}, self.storage.names(folder)
-        for path in (f"{folder}/{name}" for name in left):
-            ours = manifests.STATES.fullmatch(path) or manifests.TRANSITIONS.fullmatch(path)
-            if ours and path not in named:
-                self.storage.remove(path)
+        named, left = {entry["path"] for entry in wanted}, (f"{folder}/{name}" for name in self.storage.names(folder))
+        ours = (path for path in left if manifests.STATES.fullmatch(path) or manifests.TRANSITIONS.fullmatch(path))
+        self.storage.remove_files(path for path in ours if path not in named)
 
 
 def _require_empty(storage: Storage) -> None:

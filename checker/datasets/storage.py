@@ -6,6 +6,8 @@ import hashlib
 import json
 import posixpath
 import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,6 +21,8 @@ OBJECT_STORES: Final = ("s3", "gcs", "abfs")
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """What Hadoop calls a scheme that pyarrow has too."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
+AT_ONCE: Final = 32
+"""Files that are removed at the same time."""
 ELSEWHERE: Final = {
     "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
     "wasb": "name it with abfs://",
@@ -88,8 +92,8 @@ class Storage:
         if written != name:
             self.filesystem.move(self.at(written), self.at(name))
 
-    def write_json(self, name: str, data: Any) -> bytes:
-        content = (json.dumps(data, indent=1) + "\n").encode()
+    def write_json(self, name: str, data: Any, indent: int | None = 1) -> bytes:
+        content = (json.dumps(data, indent=indent) + "\n").encode()
         self.write(name, content)
         return content
 
@@ -107,6 +111,11 @@ class Storage:
             self.filesystem.delete_dir(self.at(name))
         elif kind != pafs.FileType.NotFound:
             self.filesystem.delete_file(self.at(name))
+
+    def remove_files(self, names: Iterable[str]) -> None:
+        """Files that may be there: an object store takes its time for each of thousands, so many at once."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(self.remove, names))
 
 
 def root_of(path: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.explorer.beside import Beside
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import instance_data
 from isrcheck.checker.pages.stories import lanes, partners, sentence, story
@@ -26,6 +27,7 @@ from isrcheck.model.language.concrete import explain, holds, initial_states
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import sentence_of, trace
 
 LONGEST_PATH: Final = 500
@@ -65,11 +67,16 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-class Walking:
-    """A model at its settings, and the questions about it."""
+def _into(trace: Trace, at: int) -> tuple[State | None, State]:
+    """The step into a state of a trace: from where, None of the first, and the state."""
+    return (trace.steps[at - 1].state if at else None), trace.steps[at].state
 
-    def __init__(self, loaded: LoadedModel, model: Model) -> None:
-        self.loaded, self.model = loaded, model
+
+class Walking:
+    """A model at its settings, and the questions about it; `beside` is what it is to refine, if that is asked."""
+
+    def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
+        self.loaded, self.model, self.beside = loaded, model, beside
         self.initial = initial_states(model)
         if not self.initial:
             raise ModelError(f"model {loaded.name} has no initial state at these settings; choose other settings")
@@ -118,7 +125,8 @@ class Walking:
             "invariants": {
                 name: {"sentence": sentence_of(method), "default": name in default}
                 for name, method in self.interpreter.invariants.items()
-            },
+            }
+            | ({} if self.beside is None else {self.beside.name: {"sentence": self.beside.sentence, "default": True}}),
             "unasked": self.unasked,
             "goals": {name: sentence_of(method) for name, method in self.interpreter.goals.items()},
             "bounds": {name: self.model.declared_settings()[name].meaning for name in self.interpreter.bounds},
@@ -144,14 +152,24 @@ class Walking:
         possible = {choice["instance"] for choice in choices}
         return {
             **path.to_json(),
-            "story": story(self.model, trace),
+            "story": story(self.model, self._shown(trace)),
             "choices": choices,
             "disabled": [number for number in self.there if number not in possible],
-            "invariants": judged,
+            "invariants": judged | self._refines(trace, path.at),
             "goals": self.interpreter.judged(here, self.interpreter.goals),
             "bounds": self.interpreter.judged(here, self.interpreter.bounds),
             "constraints": self.interpreter.judged(here, self.interpreter.constraints),
         }
+
+    def _shown(self, trace: Trace) -> Trace:
+        """A trace with all that is shown of it: of a specification what the states stand for."""
+        return trace if self.beside is None else self.beside.along(trace)
+
+    def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
+        """Whether the step into a state is one of the specification's, where one is asked for."""
+        if self.beside is None:
+            return {}
+        return {self.beside.name: self.beside.allows(*_into(trace, at))}
 
     def _walked(self, path: Path) -> Trace:
         if path.initial >= len(self.initial):
@@ -183,15 +201,35 @@ class Walking:
     ) -> dict[str, Any]:
         label, actor = self.interpreter.labels[number], self.interpreter.actors[number]
         about = {"instance": number, "partners": partners(self.model, label, actor)}
+        after = self._meant(after)
         if isinstance(after, EvaluationError):
             return {**about, "error": f"it has no meaning here: {after}", "sentence": "", "changes": [], "breaks": []}
         return {
             **about,
             "error": None,
             "sentence": sentence(self.model, label, here, after),
-            "changes": [list(row) for row in differences(list(self.model.domains.items()), here, after)],
-            "breaks": self._broken(judged, after),
+            "changes": [list(row) for row in self._differences(label, here, after)],
+            "breaks": [*self._broken(judged, after), *self._refuses(here, after)],
         }
+
+    def _differences(self, label: Label, here: State, after: State) -> list[tuple[str, str, str]]:
+        """What a step changes, of the specification's state too."""
+        domains = tuple(self.model.domains.items())
+        shown = self._shown(Trace(domains, (Step(None, None, here), Step(label, None, after))))
+        return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
+
+    def _refuses(self, here: State, after: State) -> list[str]:
+        """That the specification does not allow a step, by the name under which that is asked."""
+        return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
+
+    def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
+        """A state, or why it is none to go on from: it may stand for nothing of the specification."""
+        if self.beside is not None and not isinstance(after, EvaluationError):
+            try:
+                self.beside.stands_for(after)
+            except EvaluationError as error:
+                return error
+        return after
 
     def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
         """Invariants that become false."""
@@ -219,6 +257,8 @@ class Walking:
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
         """Why an invariant is false at the end of a path: the choice that falsifies it, and what it reads."""
+        if self.beside is not None and name == self.beside.name:
+            return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
             raise Unanswerable("name an invariant of the model")
         trace, predicate = self._walked(path), self.interpreter.invariants[name]
@@ -231,14 +271,29 @@ class Walking:
         why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
         return {"name": name, "reason": "", **why}
 
+    def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
+        """What a specification does not allow of the last step of a path, part by part."""
+        old, new = _into(self._walked(path), path.at)
+        about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
+        match beside.allows(old, new):
+            case True:
+                return about | {"reason": "it is true here"}
+            case None:
+                return about | {"reason": "it is not known here: the specification has too many states"}
+        changes = beside.refusals(old, new)
+        changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said) for c in changes)
+        return about | {"reads": [[part, text if said is None else f"{text}: {said}"] for part, text, said in changed]}
+
     def whole(self, path: Path) -> list[tuple[str, str]]:
         """Every part of the state at the end of a path, with its value as text."""
-        return [*parts(tuple(self.model.domains.items()), self._walked(path).steps[path.at].state)]
+        shown = self._shown(self._walked(path))
+        return [*parts(shown.variables, shown.steps[path.at].state)]
 
     def changes(self, path: Path) -> list[tuple[str, str]]:
         """What the last step of a path has changed: `old -> new` of each part; of an initial state, nothing."""
-        steps = self._walked(path).steps[max(path.at - 1, 0) : path.at + 1]
-        found = differences(tuple(self.model.domains.items()), steps[0].state, steps[-1].state)
+        shown = self._shown(self._walked(path))
+        steps = shown.steps[max(path.at - 1, 0) : path.at + 1]
+        found = differences(shown.variables, steps[0].state, steps[-1].state)
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:

@@ -1,25 +1,31 @@
-"""LLVM text of a function that walks over a batch of states, eight at a time."""
+"""LLVM text of a function that walks over a batch of states, a group of them at a time."""
 
 from __future__ import annotations
 
-from isrcheck.checker.kernel.lanes import FLAGS, INTEGERS, LANES, RAMP, Lanes, Writer
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from isrcheck.checker.kernel.lanes import Lanes, vector
 from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.planes import BYTES, GROUP, WORD, planes, room
+from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 
 
 class Loop:
-    """A function that walks over its states eight at a time.
+    """A function that walks over its states, `size` at a time.
 
-    `setup` text runs once before. Between `begin` and `end` the writer is inside the loop: `words` are the words of
-    the eight states, `valid` the lanes that hold one (the others are all zero), `index` the position of the first.
+    Between `begin` and `end` the writer is inside the loop: `%from` is where the states of the group lie (those past
+    the last one are all zero), `%index` the position of the first, `%left` how many there are from there on, and
+    `%full` says whether the group is.
     """
+
+    size: int
 
     def __init__(self, head: str, words: int) -> None:
         self.writer = Writer()
-        self.writer.lines += [f"define {head} #0 {{", "entry:", f"  %rest = alloca [{LANES * words} x i64], align 64"]
+        rest = f"  %rest = alloca [{self.size * words} x i64], align 64"
+        self.writer.lines += [f"define {head} #0 {{", "entry:", rest]
         self._words = words
-        self.words: list[str] = []
-        self.index = "%index"
-        self.valid = ""
 
     def begin(self) -> None:
         w = self.writer
@@ -29,49 +35,34 @@ class Loop:
         w.lines.append("  %left = sub i64 %n, %index")
         w.do("%more = icmp sgt i64 %left, 0")
         w.do("br i1 %more, label %some, label %done")
-        self._load()
-        self.valid = w.let(f"icmp slt {INTEGERS} {RAMP}, {self.spread('%left')}")
+        self._place()
 
-    def _load(self) -> None:
+    def _place(self) -> None:
         """Whole groups are read in place; the last few states are copied first, so that nothing behind is read."""
         w, size = self.writer, self._words
         w.block("some")
         w.do(f"%place = getelementptr i64, ptr %states, i64 {w.let(f'mul i64 %index, {size}')}")
-        w.do(f"%full = icmp sge i64 %left, {LANES}")
+        w.do(f"%full = icmp sge i64 %left, {self.size}")
         w.do("br i1 %full, label %body, label %partial")
         w.block("partial")
-        w.do(f"store [{LANES * size} x i64] zeroinitializer, ptr %rest, align 64")
+        w.do(f"call void @llvm.memset.p0.i64(ptr align 64 %rest, i8 0, i64 {8 * self.size * size}, i1 0)")
         w.do(
             f"call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %place, i64 {w.let(f'mul i64 %left, {8 * size}')}, i1 0)"
         )
         w.do("br label %body")
         w.block("body")
         w.lines.append("  %from = phi ptr [ %place, %some ], [ %rest, %partial ]")
-        lanes = LANES * size
-        rows = w.let(f"load <{lanes} x i64>, ptr %from, align 8")
-        self.words = (
-            [w.shuffle(rows, "poison", lanes, range(j, lanes, size)) for j in range(size)] if size > 1 else [rows]
-        )
 
     def end(self) -> None:
         w = self.writer
         w.do("br label %latch")
         w.block("latch")
-        w.do(f"%following = add i64 %index, {LANES}")
+        w.do(f"%following = add i64 %index, {self.size}")
         w.do("br label %loop")
         w.block("done")
 
     def text(self, result: str = "ret void") -> str:
         return "\n".join([*self.writer.lines, f"  {result}", "}", ""])
-
-    def spread(self, scalar: str) -> str:
-        """A vector with this integer in every lane."""
-        one = self.writer.let(f"insertelement {INTEGERS} poison, i64 {scalar}, i64 0")
-        picked = ", ".join(["i32 0"] * LANES)
-        return self.writer.let(f"shufflevector {INTEGERS} {one}, {INTEGERS} poison, <{LANES} x i32> <{picked}>")
-
-    def lanes(self, layout: Layout) -> Lanes:
-        return Lanes(self.writer, layout, self.words)
 
     def variable(self, name: str, kind: str, initial: str) -> None:
         """A local variable; LLVM turns it into a register."""
@@ -90,18 +81,91 @@ class Loop:
     def add_to(self, place: str, amount: str) -> None:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
-    def population(self, mask: str) -> str:
-        """In how many lanes a flag holds."""
-        w = self.writer
-        byte = w.let(f"zext i{LANES} {w.let(f'bitcast {FLAGS} {mask} to i{LANES}')} to i64")
-        return w.let(f"call i64 @llvm.ctpop.i64(i64 {byte})")
+    def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
+        """Store rows for `%out`, not past the last state: whole groups in place, the rest through a copy.
 
-    def compress(self, value: str, mask: str) -> str:
-        """The lanes where the flag holds, moved together at the front."""
-        name = f"@llvm.experimental.vector.compress.v{LANES}i64"
-        return self.writer.let(f"call {INTEGERS} {name}({INTEGERS} {value}, {FLAGS} {mask}, {INTEGERS} poison)")
+        For each eight states the words of their rows, one vector a word. `%written` has room for a group.
+        """
+        w, size = self.writer, len(groups[0])
+        vectors = [w.interleave(rows) for rows in groups]
+        place = self.at("%out", w.let(f"mul i64 %index, {size}"))
+        w.do(f"br i1 %full, label %{name}_full, label %{name}_partial")
+        for label, begin in (("full", place), ("partial", "%written")):
+            w.block(f"{name}_{label}")
+            for number, row in enumerate(vectors):
+                at = self.at(begin, str(number * LANES * size))
+                w.do(f"store <{LANES * size} x i64> {row}, ptr {at}, align 8")
+            if label == "partial":
+                count = w.let(f"mul i64 %left, {8 * size}")
+                w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %written, i64 {count}, i1 0)")
+            w.do("br label %latch_before")
+        w.block("latch_before")
 
-    def branch_if_any(self, mask: str, yes: str, no: str) -> None:
+
+class Octets(Loop):
+    """Eight states at a time: `words` has a vector for each word of theirs, `valid` is where there is a state."""
+
+    size = LANES
+
+    def begin(self) -> None:
+        super().begin()
+        w, lanes = self.writer, LANES * self._words
+        rows = w.let(f"load <{lanes} x i64>, ptr %from, align 8")
+        starts = range(self._words)
+        self.words = [w.shuffle(rows, "poison", lanes, range(j, lanes, self._words)) for j in starts]
+        self.valid = w.let(f"icmp slt {INTEGERS} {RAMP}, {self._spread('%left')}")
+
+    def _spread(self, scalar: str) -> str:
+        """A vector with this integer in every lane."""
+        one = self.writer.let(f"insertelement {INTEGERS} poison, i64 {scalar}, i64 0")
+        picked = ", ".join(["i32 0"] * LANES)
+        return self.writer.let(f"shufflevector {INTEGERS} {one}, {INTEGERS} poison, <{LANES} x i32> <{picked}>")
+
+
+class Groups(Loop):
+    """`GROUP` states at a time, in lanes of bytes; `valid` has a bit for each lane that holds a state."""
+
+    size = GROUP
+
+    def __init__(self, head: str, words: int) -> None:
+        super().__init__(head, words)
+        for name, vectors in (("%planes", WORD * words), ("%spare", WORD * words), ("%parts", WORD)):
+            room(self.writer, name, vectors)
+
+    def begin(self) -> None:
+        super().begin()
+        planes(self.writer, "%from", self._words)
+        let = self.writer.let
+        below = let(f"shl i64 1, {let(f'and i64 %left, {GROUP - 1}')}")
+        some = let(f"sub i64 {below}, 1")
+        self.valid = let(f"select i1 %full, i64 -1, i64 {some}")
+
+    def lanes(self, layout: Layout) -> Lanes:
+        return Lanes(self.writer, layout)
+
+    def bits(self, flag: str) -> str:
+        """The lanes where a flag holds, as bits of an integer."""
+        negative = self.writer.let(f"icmp slt {BYTES} {flag}, zeroinitializer")
+        return self.writer.let(f"bitcast {vector(1)} {negative} to i64")
+
+    def population(self, bits: str) -> str:
+        return self.writer.let(f"call i64 @llvm.ctpop.i64(i64 {bits})")
+
+    def branch_if_any(self, bits: str, yes: str, no: str) -> None:
+        self.writer.do(f"br i1 {self.writer.let(f'icmp ne i64 {bits}, 0')}, label %{yes}, label %{no}")
+
+    @contextmanager
+    def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
+        """A loop over the bits that are set, at least one: its position, and how many came before, from `start` on."""
         w = self.writer
-        some = w.let(f"icmp ne i{LANES} {w.let(f'bitcast {FLAGS} {mask} to i{LANES}')}, 0")
-        w.do(f"br i1 {some}, label %{yes}, label %{no}")
+        w.do(f"br label %{name}_begin")
+        w.block(f"{name}_begin")
+        w.do(f"br label %{name}")
+        w.block(name)
+        w.lines.append(f"  %{name}_bits = phi i64 [ {bits}, %{name}_begin ], [ %{name}_rest, %{name} ]")
+        w.lines.append(f"  %{name}_at = phi i64 [ {start}, %{name}_begin ], [ %{name}_next, %{name} ]")
+        yield w.let(f"call i64 @llvm.cttz.i64(i64 %{name}_bits, i1 true)"), f"%{name}_at"
+        w.do(f"%{name}_next = add i64 %{name}_at, 1")
+        w.do(f"%{name}_rest = and i64 %{name}_bits, {w.let(f'sub i64 %{name}_bits, 1')}")
+        w.do(f"br i1 {w.let(f'icmp eq i64 %{name}_rest, 0')}, label %{name}_end, label %{name}")
+        w.block(f"{name}_end")

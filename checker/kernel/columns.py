@@ -11,7 +11,6 @@ tallies and verdicts. It is faster for up to some hundred thousand states, the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from isrcheck.checker.kernel import programs
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.planes import GROUP
 from isrcheck.checker.kernel.programs import LANES, Program, run
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
@@ -26,8 +26,6 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 Integers = npt.NDArray[np.int64]
-GROUP: Final = 8
-"""Successors of so many states stand together, transition by transition."""
 
 
 class Columns:
@@ -156,5 +154,5 @@ def _blocks(states: Words) -> Iterable[tuple[int, Words]]:
 
 
 def _by_group(sources: Integers) -> Integers:
-    """The order in which states stand in groups, and else as they stood."""
+    """The order of compiled code: `GROUP` states after the other, and of each transition by transition."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")

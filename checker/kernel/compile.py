@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
-"""How many entries past the last one compiled code may write."""
+"""Entries past the last one that arrays for compiled code have."""
 
 
 class Kernel:

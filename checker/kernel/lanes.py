@@ -1,206 +1,277 @@
-"""LLVM text for expressions: eight states at a time, one in each lane of a vector.
+"""LLVM text for expressions: one state in each lane of a vector, and lanes as narrow as the interval allows.
 
-A flag is a vector of bits, everything else a vector of 64-bit integers. Eight lanes are one AVX-512 register; on
-narrower machines LLVM splits them. The text is the same everywhere.
+A number has lanes of 8, 16, 32 or 64 bits: the fewest that hold its interval with a sign. What it is computed from is
+widened or cut to that: sums, differences, products and sets are right in as many bits as the result needs, whatever is
+above them in the operands. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.layout import Layout, Place
+from isrcheck.checker.kernel.planes import BYTES, GROUP, plane
 from isrcheck.checker.kernel.ranges import require_in_set
+from isrcheck.checker.kernel.words import Writer, splat
 from isrcheck.model.language.expressions import Expression, Leaf
 
-LANES: Final = 8
-INTEGERS: Final = f"<{LANES} x i64>"
-FLAGS: Final = f"<{LANES} x i1>"
+ONES: Final = splat(-1, 8)
+SIZES: Final = (8, 16, 32, 64)
+_ARITHMETIC: Final = {"add": "add", "subtract": "sub", "multiply": "mul", "union": "or", "intersection": "and"}
 
 
-def splat(value: int, lanes: int = LANES) -> str:
-    """The vector constant with this integer in every lane."""
-    signed = value - (1 << 64) if value >> 63 == 1 else value
-    return "zeroinitializer" if value == 0 else "<" + ", ".join([f"i64 {signed}"] * lanes) + ">"
+def width(low: int, high: int) -> int:
+    """The bits of the narrowest lane that holds an interval, with a sign."""
+    return next(bits for bits in SIZES if -(1 << bits - 1) <= low and high < 1 << bits - 1)
 
 
-RAMP: Final = "<" + ", ".join(f"i64 {i}" for i in range(LANES)) + ">"
-ALL: Final = "<" + ", ".join(["i1 true"] * LANES) + ">"
+def width_of(*nodes: Expression) -> int:
+    """The bits of the narrowest lane that holds each of some expressions."""
+    return max(8 if node.kind == "flag" else width(node.low, node.high) for node in nodes)
 
 
-class Writer:
-    """Lines of one LLVM function, with fresh names."""
+def stored_width(bits: int) -> int:
+    """The bits of the narrowest lane that has room for so many, without a sign."""
+    return next(size for size in SIZES if bits <= size)
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._count = 0
 
-    def name(self) -> str:
-        self._count += 1
-        return f"%v{self._count}"
-
-    def let(self, text: str) -> str:
-        """A new name for the value of an instruction."""
-        result = self.name()
-        self.lines.append(f"  {result} = {text}")
-        return result
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def block(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-
-    def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int]) -> str:
-        """Lanes of two vectors of `lanes` each, picked by position; -1 is a lane of no importance."""
-        mask = ", ".join(f"i32 {i}" if i >= 0 else "i32 poison" for i in picked)
-        kind = f"<{lanes} x i64>"
-        return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
-
-    def interleave(self, words: Sequence[str]) -> str:
-        """The words of eight states, one vector a word, as one vector in the order of memory."""
-        joined, lanes = list(words), LANES
-        while len(joined) > 1:
-            if len(joined) % 2:
-                joined.append("poison")
-            joined = [
-                self.shuffle(a, b, lanes, range(2 * lanes)) for a, b in zip(joined[::2], joined[1::2], strict=True)
-            ]
-            lanes *= 2
-        if len(words) == 1:
-            return joined[0]
-        order = [word * LANES + lane for lane in range(LANES) for word in range(len(words))]
-        return self.shuffle(joined[0], "poison", lanes, order)
+def vector(bits: int) -> str:
+    return f"<{GROUP} x i{bits}>"
 
 
 class Lanes:
     """Writes the values of expressions, each once, where it is first needed.
 
-    `known` maps an expression to its name in the text. `fork` gives a copy for a block that later ones do not see.
+    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block that later ones do
+    not see.
     """
 
-    def __init__(self, writer: Writer, layout: Layout, words: Sequence[str]) -> None:
+    def __init__(self, writer: Writer, layout: Layout) -> None:
         self.writer = writer
         self.layout = layout
-        self.words = words
-        self.known: dict[Expression, str] = {}
+        self.known: dict[tuple[object, int], str] = {}
 
     def fork(self) -> Lanes:
-        copy = Lanes(self.writer, self.layout, self.words)
+        copy = Lanes(self.writer, self.layout)
         copy.known = dict(self.known)
         return copy
 
     def flag(self, of: Expression) -> str:
-        self._write(of)
-        return self.known[of]
+        """The flag, a byte of ones where it holds."""
+        return self._written(of)
 
-    def integer(self, of: Expression) -> str:
-        """The value as an integer, also that of a flag."""
-        self._write(of)
-        return self._integer(of)
+    def integer(self, of: Expression, bits: int) -> str:
+        """The lowest bits of the value as an integer, also that of a flag."""
+        self._written(of)
+        return self._as(of, bits)
 
-    def _write(self, root: Expression) -> None:
+    def _written(self, root: Expression) -> str:
         stack = [root]
         while stack:
             node = stack[-1]
-            missing = [a for a in node.arguments if a not in self.known]
+            missing = [a for a in _needed(node) if (a, width_of(a)) not in self.known]
             if missing:
                 stack.extend(reversed(missing))
                 continue
             stack.pop()
-            if node not in self.known:
-                self.known[node] = self._node(node)
+            if (node, width_of(node)) not in self.known:
+                self.known[node, width_of(node)] = self._node(node)
+        return self.known[root, width_of(root)]
 
-    def _integer(self, of: Expression) -> str:
-        name = self.known[of]
-        return self.writer.let(f"zext {FLAGS} {name} to {INTEGERS}") if of.kind == "flag" else name
+    def _once(self, key: object, bits: int, write: Callable[[], str]) -> str:
+        found = self.known.get((key, bits))
+        if found is None:
+            found = self.known[key, bits] = write()
+        return found
+
+    def _as(self, of: Expression, bits: int) -> str:
+        """A value that is written, as an integer of another width."""
+        if isinstance(of.value, int):
+            return splat(of.value, bits)
+        if of.kind == "flag":
+            one = self._once(("integer", of), 8, lambda: self._let(f"and {BYTES} {self.known[of, 8]}, {splat(1, 8)}"))
+            return self._once(("integer", of), bits, lambda: self._resized(one, 8, bits))
+        has = width_of(of)
+        return self._once(of, bits, lambda: self._resized(self.known[of, has], has, bits))
+
+    def _resized(self, name: str, before: int, after: int) -> str:
+        if before == after:
+            return name
+        return self._let(f"{'sext' if before < after else 'trunc'} {vector(before)} {name} to {vector(after)}")
+
+    def _let(self, text: str) -> str:
+        return self.writer.let(text)
 
     def _node(self, node: Expression) -> str:
         if isinstance(node.value, Leaf):
-            return self._leaf(node.value)
+            return self._flag_leaf(node.value) if node.kind == "flag" else self._leaf(node.value)
         if isinstance(node.value, int):
-            if node.kind == "flag":
-                return ALL if node.value else "zeroinitializer"
-            return splat(node.value)
+            return splat(-node.value, 8) if node.kind == "flag" else splat(node.value, width_of(node))
         return _OPERATORS[node.operator](self, node)
 
-    def _leaf(self, leaf: Leaf) -> str:
-        place, let = self.layout.places[leaf.index], self.writer.let
-        word = self.words[place.word]
-        if leaf.kind == "flag":
-            return let(f"icmp ne {INTEGERS} {let(f'and {INTEGERS} {word}, {splat(place.mask)}')}, zeroinitializer")
-        shifted = let(f"lshr {INTEGERS} {word}, {splat(place.shift)}") if place.shift else word
-        if place.shift + place.width < 64:
-            shifted = let(f"and {INTEGERS} {shifted}, {splat((1 << place.width) - 1)}")
-        return let(f"add nsw {INTEGERS} {shifted}, {splat(place.low)}") if place.low else shifted
+    # --- leaves -----------------------------------------------------------------------------------------------------
 
-    def _names(self, node: Expression) -> list[str]:
-        """The operands, all flags or all integers."""
-        if all(a.kind == "flag" for a in node.arguments):
-            return [self.known[a] for a in node.arguments]
-        return [self._integer(a) for a in node.arguments]
+    def _flag_leaf(self, leaf: Leaf, holds: bool = True) -> str:
+        place = self.layout.places[leaf.index]
+        bit = splat(1 << place.shift % 8, 8)
+        bit = self._let(f"and {BYTES} {self._plane(place.word, place.shift // 8)}, {bit}")
+        return self._where("ne" if holds else "eq", bit, "zeroinitializer", 8)
+
+    def _leaf(self, leaf: Leaf) -> str:
+        place = self.layout.places[leaf.index]
+        bits, after = stored_width(place.width), width(leaf.low, leaf.high)
+        kind = vector(bits)
+        value = self._pieces(place, bits)
+        value = self._let(f"and {kind} {value}, {splat((1 << place.width) - 1, bits)}")
+        if after > bits:
+            value = self._let(f"zext {kind} {value} to {vector(after)}")
+        return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
+
+    def _pieces(self, place: Place, bits: int) -> str:
+        """The bits of a word from a leaf's place on, in lanes of `bits`; above it is what is above it in the word."""
+        value = ""
+        for byte in place.bytes:
+            piece = self._plane(place.word, byte)
+            if bits > 8:
+                piece = self._let(f"zext {BYTES} {piece} to {vector(bits)}")
+            piece = shifted(self.writer, piece, 8 * byte - place.shift, bits)
+            value = self._let(f"or {vector(bits)} {value}, {piece}") if value else piece
+        return value
+
+    def _plane(self, word: int, byte: int) -> str:
+        return self._once(("plane", word, byte), 8, lambda: plane(self.writer, word, byte))
 
     # --- operators --------------------------------------------------------------------------------------------------
 
+    def _where(self, relation: str, a: str, b: str, bits: int) -> str:
+        """A flag: where the values are in a relation."""
+        return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
+
     def not_(self, node: Expression) -> str:
-        return self.writer.let(f"xor {FLAGS} {self.known[node.arguments[0]]}, {ALL}")
+        """The opposite relation where there is one: compilers take long over negations of masks."""
+        (of,) = node.arguments
+        if isinstance(of.value, Leaf):
+            return self._flag_leaf(of.value, False)
+        if of.operator in _RELATIONS:
+            return _RELATIONS[of.operator](self, of, False)
+        return self._let(f"xor {BYTES} {self.known[of, 8]}, {ONES}")
 
     def junction(self, node: Expression) -> str:
-        result, *others = (self.known[a] for a in node.arguments)
+        result, *others = (self.known[a, 8] for a in node.arguments)
         for other in others:
-            result = self.writer.let(f"{node.operator} {FLAGS} {result}, {other}")
+            result = self._let(f"{node.operator} {BYTES} {result}, {other}")
         return result
 
-    def eq(self, node: Expression) -> str:
-        a, b = self._names(node)
-        kind = FLAGS if all(x.kind == "flag" for x in node.arguments) else INTEGERS
-        return self.writer.let(f"icmp eq {kind} {a}, {b}")
+    def eq(self, node: Expression, holds: bool = True) -> str:
+        return self._compared(node, "eq" if holds else "ne")
 
-    def le(self, node: Expression) -> str:
-        a, b = map(self._integer, node.arguments)
-        return self.writer.let(f"icmp sle {INTEGERS} {a}, {b}")
+    def le(self, node: Expression, holds: bool = True) -> str:
+        return self._compared(node, "sle" if holds else "sgt")
+
+    def _compared(self, node: Expression, relation: str) -> str:
+        bits = width_of(*node.arguments)
+        if all(x.kind == "flag" for x in node.arguments):
+            a, b = (self.known[x, 8] for x in node.arguments)
+        else:
+            a, b = (self._as(x, bits) for x in node.arguments)
+        return self._where(relation, a, b, bits)
 
     def binary(self, node: Expression) -> str:
-        a, b = map(self._integer, node.arguments)
-        word = {"add": "add nsw", "subtract": "sub nsw", "multiply": "mul nsw", "union": "or", "intersection": "and"}
-        return self.writer.let(f"{word[node.operator]} {INTEGERS} {a}, {b}")
+        bits = width_of(node)
+        a, b = (self._as(x, bits) for x in node.arguments)
+        return self._let(f"{_ARITHMETIC[node.operator]} {vector(bits)} {a}, {b}")
 
     def if_(self, node: Expression) -> str:
+        """`no ^ ((yes ^ no) & mask)`, which is one instruction where there are such of three operands."""
         condition, yes, no = node.arguments
-        kind = FLAGS if node.kind == "flag" else INTEGERS
-        pick = (lambda x: self.known[x]) if node.kind == "flag" else self._integer
-        return self.writer.let(f"select {FLAGS} {self.known[condition]}, {kind} {pick(yes)}, {kind} {pick(no)}")
+        bits = width_of(node)
+        kind = vector(bits)
+        if node.kind == "flag":
+            a, b = self.known[yes, 8], self.known[no, 8]
+        else:
+            a, b = self._as(yes, bits), self._as(no, bits)
+        mask = self._once(("mask", condition), bits, lambda: self._resized(self.known[condition, 8], 8, bits))
+        if isinstance(yes.value, int) and isinstance(no.value, int) and node.kind != "flag":
+            unlike = splat(yes.value ^ no.value, bits)
+        else:
+            unlike = self._let(f"xor {kind} {a}, {b}")
+        picked = self._let(f"and {kind} {unlike}, {mask}")
+        return self._let(f"xor {kind} {b}, {picked}")
 
-    def has(self, node: Expression) -> str:
+    def _bit(self, broker: Expression, bits: int) -> str:
+        """The set of one broker, empty for "none", in lanes wide enough for it or for what is asked of it."""
+        require_in_set(broker)
+        if isinstance(broker.value, int):
+            return splat(1 << broker.value if broker.value >= 0 else 0, bits)
+        wide = 8 if broker.high < 7 else width(0, 1 << broker.high + 1)
+        one = self._once(("bit", broker), wide, lambda: (self._picked if wide == 8 else self._shifted)(broker, wide))
+        return self._once(("bit", broker), bits, lambda: self._resized(one, wide, bits))
+
+    def _picked(self, broker: Expression, bits: int) -> str:
+        """One broker after the other: no machine shifts bytes, each by its own count."""
+        result, name = "zeroinitializer", self._as(broker, bits)
+        for number in range(max(broker.low, 0), broker.high + 1):
+            mine = self._where("eq", name, splat(number, bits), bits)
+            result = self._let(f"or {BYTES} {result}, {self._let(f'and {BYTES} {mine}, {splat(1 << number, bits)}')}")
+        return result
+
+    def _shifted(self, broker: Expression, bits: int) -> str:
+        """One place further up "none" is bit 0, which is then shifted out."""
+        kind, count = vector(bits), self._as(broker, bits)
+        if broker.low >= 0:
+            return self._let(f"shl {kind} {splat(1, bits)}, {count}")
+        bit = self._let(f"shl {kind} {splat(1, bits)}, {self._let(f'add {kind} {count}, {splat(1, bits)}')}")
+        return self._let(f"lshr {kind} {bit}, {splat(1, bits)}")
+
+    def has(self, node: Expression, holds: bool = True) -> str:
         members, broker = node.arguments
-        let, shifted = self.writer.let, self.known[members]
-        if broker.low < 0:
-            # One place further up, "none" is bit 0, which no set has: no shift is ever negative.
-            shifted = let(f"shl {INTEGERS} {shifted}, {splat(1)}")
-        bit = let(f"lshr {INTEGERS} {shifted}, {self._shift(broker)}")
-        return let(f"trunc {INTEGERS} {bit} to {FLAGS}")
+        bits = width_of(members)
+        common = self._let(f"and {vector(bits)} {self._as(members, bits)}, {self._bit(broker, bits)}")
+        return self._where("ne" if holds else "eq", common, "zeroinitializer", bits)
 
     def only(self, node: Expression) -> str:
-        (broker,) = node.arguments
-        let = self.writer.let
-        bit = let(f"shl {INTEGERS} {splat(1)}, {self._shift(broker)}")
-        return let(f"lshr {INTEGERS} {bit}, {splat(1)}") if broker.low < 0 else bit
-
-    def _shift(self, broker: Expression) -> str:
-        """How far to shift for a broker, one more where it can be "none"."""
-        require_in_set(broker)
-        name = self.known[broker]
-        return self.writer.let(f"add nsw {INTEGERS} {name}, {splat(1)}") if broker.low < 0 else name
+        return self._bit(node.arguments[0], width_of(node))
 
     def difference(self, node: Expression) -> str:
-        a, b = (self.known[x] for x in node.arguments)
-        return self.writer.let(f"and {INTEGERS} {a}, {self.writer.let(f'xor {INTEGERS} {b}, {splat(-1)}')}")
+        return self._without(node, width_of(node))
 
-    def subset(self, node: Expression) -> str:
-        return self.writer.let(f"icmp eq {INTEGERS} {self.difference(node)}, zeroinitializer")
+    def _without(self, node: Expression, bits: int) -> str:
+        a, b = (self._as(x, bits) for x in node.arguments)
+        return self._let(f"and {vector(bits)} {a}, {self._let(f'xor {vector(bits)} {b}, {splat(-1, bits)}')}")
+
+    def subset(self, node: Expression, holds: bool = True) -> str:
+        bits = width_of(node.arguments[0])
+        return self._where("eq" if holds else "ne", self._without(node, bits), "zeroinitializer", bits)
 
     def size(self, node: Expression) -> str:
-        return self.writer.let(f"call {INTEGERS} @llvm.ctpop.v{LANES}i64({INTEGERS} {self.known[node.arguments[0]]})")
+        (members,) = node.arguments
+        bits = width_of(members)
+        kind = vector(bits)
+        count = self._let(f"call {kind} @llvm.ctpop.v{GROUP}i{bits}({kind} {self._as(members, bits)})")
+        return self._resized(count, bits, width_of(node))
+
+
+def shifted(writer: Writer, value: str, by: int, bits: int) -> str:
+    """Lanes shifted up, or down where `by` is negative, all by the same."""
+    if by == 0:
+        return value
+    return writer.let(f"{'shl' if by > 0 else 'lshr'} {vector(bits)} {value}, {splat(abs(by), bits)}")
+
+
+_RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
+    "eq": Lanes.eq,
+    "le": Lanes.le,
+    "has": Lanes.has,
+    "subset": Lanes.subset,
+}
+
+
+def _needed(node: Expression) -> tuple[Expression, ...]:
+    """What has to be written before a node is: of a negated relation what it relates."""
+    if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
+        return node.arguments[0].arguments
+    return node.arguments
 
 
 _OPERATORS: Final[dict[str, Callable[[Lanes, Expression], str]]] = {

@@ -36,6 +36,11 @@ class Place:
         """The bits of the word that are this leaf's."""
         return ((1 << self.width) - 1) << self.shift
 
+    @property
+    def bytes(self) -> range:
+        """The bytes of the word that have bits of this leaf."""
+        return range(self.shift // 8, (self.shift + self.width + 7) // 8)
+
 
 class Layout:
     """The places of some leaves, in order, and the number of words of a state; `bits` counts those in use.

@@ -131,20 +131,20 @@ def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
 def _surroundings(machine: Any) -> str:
     """What an object depends on besides its text."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info, PASSES)
-    return " ".join(map(str, (*versions, machine.triple, llvm.get_host_cpu_name(), _features())))
+    return " ".join(map(str, (*versions, machine.triple, *_processor())))
 
 
-def _features() -> str:
-    features: str = llvm.get_host_cpu_features().flatten()
-    return features
+def _processor() -> tuple[str, str]:
+    """The name of this machine's processor, and what it can do."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def _machine() -> Any:
     """This machine with all that its processor can do; one for each engine, which takes it over."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=2, jit=True)
+    cpu, features = _processor()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
 def _optimised(text: str, machine: Any) -> Any:

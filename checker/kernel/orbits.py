@@ -26,12 +26,12 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.kernel.batches import Loop
-from isrcheck.checker.kernel.lanes import ALL, FLAGS, INTEGERS, LANES, Writer, splat
+from isrcheck.checker.kernel.batches import Octets
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.llvm import DECLARATIONS, store_rows
+from isrcheck.checker.kernel.llvm import WORD_DECLARATIONS
 from isrcheck.checker.kernel.native import Code
 from isrcheck.checker.kernel.objects import objects
+from isrcheck.checker.kernel.words import ALL, FLAGS, INTEGERS, LANES, Writer, splat
 from isrcheck.checker.symmetry.exchanges import Exchange
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
 from isrcheck.model.language.system import TransitionSystem
@@ -286,7 +286,7 @@ def orbits_text(system: TransitionSystem, layout: Layout, classes: Sequence[Sequ
     functions = [_exchanged(layout, number, x) for number, x in enumerate(exchanging)]
     functions += [_exchange(layout, number) for number in range(len(exchanging))]
     path = _numbered(steps)
-    return "\n".join([DECLARATIONS, _SUM, *functions, _representatives(layout, path), _weights(layout, path)])
+    return "\n".join([WORD_DECLARATIONS, _SUM, *functions, _representatives(layout, path), _weights(layout, path)])
 
 
 def _all_words(layout: Layout) -> str:
@@ -306,16 +306,16 @@ def _exchanged(layout: Layout, number: int, exchanging: Exchanging) -> str:
     return "\n".join([*w.lines, f"  ret {_all_words(layout)} {result}", "}", ""])
 
 
-def _after(loop: Loop, layout: Layout, number: int, words: Sequence[str]) -> list[str]:
+def _after(loop: Octets, layout: Layout, number: int, words: Sequence[str]) -> list[str]:
     let = loop.writer.let
     given = ", ".join(f"{INTEGERS} {word}" for word in words)
     result = let(f"call {_all_words(layout)} @exchanged{number}({given})")
     return [let(f"extractvalue {_all_words(layout)} {result}, {i}") for i in range(layout.words)]
 
 
-def _mapping(name: str, layout: Layout) -> Loop:
+def _mapping(name: str, layout: Layout) -> Octets:
     """The beginning of a function that writes states."""
-    loop = Loop(f"void @{name}(ptr %states, i64 %n, ptr %out)", layout.words)
+    loop = Octets(f"void @{name}(ptr %states, i64 %n, ptr %out)", layout.words)
     loop.writer.do(f"%written = alloca [{LANES * layout.words} x i64], align 64")
     loop.begin()
     return loop
@@ -323,7 +323,7 @@ def _mapping(name: str, layout: Layout) -> Loop:
 
 def _exchange(layout: Layout, number: int) -> str:
     loop = _mapping(f"exchange{number}", layout)
-    store_rows(loop, "row", _after(loop, layout, number, loop.words))
+    loop.store_rows("row", [_after(loop, layout, number, loop.words)])
     loop.end()
     return loop.text()
 
@@ -337,12 +337,12 @@ def _representatives(layout: Layout, path: Sequence[int]) -> str:
         less = _less(loop, here, least)
         pairs = zip(here, least, strict=True)
         least = [let(f"select {FLAGS} {less}, {INTEGERS} {x}, {INTEGERS} {y}") for x, y in pairs]
-    store_rows(loop, "row", least)
+    loop.store_rows("row", [least])
     loop.end()
     return loop.text()
 
 
-def _less(loop: Loop, one: Sequence[str], other: Sequence[str]) -> str:
+def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
     """Where the words of one state come before those of another."""
     let = loop.writer.let
     less = let(f"icmp ult {INTEGERS} {one[-1]}, {other[-1]}")
@@ -354,7 +354,7 @@ def _less(loop: Loop, one: Sequence[str], other: Sequence[str]) -> str:
 
 def _weights(layout: Layout, path: Sequence[int]) -> str:
     """An orbit has as many states as there are permutations, divided by those that keep a state of it."""
-    loop = Loop("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
+    loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")
     loop.begin()
     here, let = loop.words, loop.writer.let

@@ -25,11 +25,12 @@ UNEXPLORED: Final = "only a whole exploration says what must happen"
 
 @dataclass
 class Promised:
-    """What is asked of properties, and what is promised."""
+    """What is asked of properties, and what is promised; `violated` says why a search ends where one is."""
 
     judge: Judge
     fairness: Fairness
     limits: Limits
+    violated: str = "an invariant is violated; --continue explores on"
 
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
         """Adds the verdict on each property to a result, whose own verdict and exit code then follow.
@@ -50,11 +51,10 @@ class Promised:
             result.liveness[name] = self._finding(name, by_name.get(name, []), None if whole and found else why)
         _settle(result, stopped)
 
-    @staticmethod
-    def _unexplored(found: Exploration) -> str | None:
+    def _unexplored(self, found: Exploration) -> str | None:
         if found.stopped is None:
             return None
-        by = {"violation": "an invariant is violated; --continue explores on"}
+        by = {"violation": self.violated}
         return f"{UNEXPLORED}: {by.get(found.stopped, 'the search did not finish')}"
 
     def _ask(self, levels: NativeLevels, began: float, found: list[Answer]) -> tuple[str | None, Stop | None]:

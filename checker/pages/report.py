@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from isrcheck.checker.datasets.plots import Panel, svg
+from isrcheck.checker.datasets.plots import Panel, plotted
+from isrcheck.checker.datasets.shapes import svg
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.pages.findings import told_traces
 from isrcheck.checker.pages.page import page
@@ -97,7 +98,7 @@ def _plot(result: Result) -> str:
     expanded = max((len(counts) for counts in result.generated.values()), default=0)
     if expanded:
         panels.append(Panel("Enabled instances in each level", labels[:expanded], _series(result, expanded)))
-    return svg(panels, on_a_page=True)
+    return svg(plotted(panels), on_a_page=True)
 
 
 def _series(result: Result, levels: int) -> dict[str, list[int]]:

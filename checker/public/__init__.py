@@ -5,8 +5,9 @@
     result = isrcheck.check("kip-101", {"replicas": 2})
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
-What answers questions is `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of what they give. What
-writes a model is imported from here as well: `from isrcheck import Model, action, broker, number, setting`.
+What answers questions is `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of what they give;
+`page` shows a result in a notebook. What writes a model is imported from here as well: `from isrcheck import Model,
+action, broker, number, setting`.
 `isrcheck.testing` has assertions for tests, and `pytest -p isrcheck.pytest_plugin` collects scenarios.
 
 Nothing is imported before it is used: `import isrcheck` alone takes no longer than an empty file.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isrcheck.checker.checking import check
     from isrcheck.checker.exploration import Limits, Progress
+    from isrcheck.checker.pages.notebooks import Page, page
     from isrcheck.checker.proofs.results import ProofResult
     from isrcheck.checker.proving import prove
     from isrcheck.checker.refinement.refined import Refined
@@ -105,6 +107,7 @@ __all__ = [
     "Limits",
     "Model",
     "ModelError",
+    "Page",
     "Part",
     "Progress",
     "ProofResult",
@@ -151,6 +154,7 @@ __all__ = [
     "number",
     "one_past_last",
     "optional",
+    "page",
     "per",
     "prove",
     "record",
@@ -170,6 +174,7 @@ __all__ = [
 _HOMES = {
     "isrcheck.checker.checking": ("check",),
     "isrcheck.checker.exploration": ("Limits", "Progress"),
+    "isrcheck.checker.pages.notebooks": ("Page", "page"),
     "isrcheck.checker.proofs.results": ("ProofResult",),
     "isrcheck.checker.proving": ("prove",),
     "isrcheck.checker.refinement.refined": ("Refined",),

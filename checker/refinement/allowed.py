@@ -94,6 +94,7 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
+            self._reaches.clear()  # whoever tells of a step that was refused looks from one state again
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 

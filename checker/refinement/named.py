@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import isrcheck.model.specifications as shipped
 from isrcheck.checker.checking import loaded_of
-from isrcheck.checker.library import LoadedModel, about, load_model_class, mappings_in, models_in, modules_of
+from isrcheck.checker.library import (
+    LoadedModel,
+    about,
+    fitting_properties,
+    load_model_class,
+    mappings_in,
+    models_in,
+    modules_of,
+)
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import nearest
 from isrcheck.model.language.model import kebab
@@ -41,7 +50,8 @@ def _specification(name: str) -> LoadedModel:
     if name not in specifications():
         known = nearest(name, specifications())
         raise UnknownName(f"there is no specification {name!r}; {known}; or name a file: my_log.py")
-    return LoadedModel(specifications()[name], name, None, {})
+    cls = specifications()[name]
+    return LoadedModel(cls, name, None, {}, properties=fitting_properties(cls, sys.modules[cls.__module__]))
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
@@ -74,6 +84,12 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
     if said is None or said.history is None:
         return loaded
     return LoadedModel(said.history(loaded.cls), loaded.name, loaded.origin, {})
+
+
+def with_history(model: Model, mapping: Mapping) -> Model:
+    """A model at its settings with the history variables that a mapping reads."""
+    said = refinement_of(mapping)
+    return model if said is None or said.history is None else said.history(type(model))(**model.settings)
 
 
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:

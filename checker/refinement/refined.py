@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from isrcheck.checker.exploration import Path
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.refinement.refusals import Change, begins_otherwise, refusals
+from isrcheck.checker.refinement.telling import sentence_of, told
 from isrcheck.checker.refinement.watching import Refused, Watching
-from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Instance, Result, Trace
+from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Result, Trace
 from isrcheck.checker.told import Change as Changed
 from isrcheck.checker.told import Story
 from isrcheck.checker.traces.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.traces.narration import story
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, widened
+from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.values import differences
-from isrcheck.model.language.concrete import explain, said
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.plain import PlainFlag, State
+from isrcheck.model.language.plain import State
 
 PREFIX: Final = "refines-"
 """What the name of the question begins with; that of the specification follows."""
@@ -33,7 +32,8 @@ class Refined:
 
     `states` and `steps` count different ones of the specification that states and steps of the model stand for; steps
     that stand for none are not counted. Where it is violated, `beside` is what each state of the trace stands for, and
-    `refused` what the specification says of each change in the last step.
+    `refused` what the specification says of each change in the last step. `lassos` has what each state stands for of
+    the lasso of a property of the specification, by the name of that.
     """
 
     result: Result
@@ -46,6 +46,9 @@ class Refined:
     variables: tuple[tuple[str, Domain], ...]
     beside: tuple[State, ...] = ()
     refused: tuple[Change, ...] = ()
+    lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    walked: Walked | None = field(default=None, repr=False)
+    """The trace beside what is wrong at its end, for whoever explains it."""
 
     @property
     def name(self) -> str:
@@ -59,21 +62,23 @@ class Refined:
     def side_by_side(self) -> Result:
         """The result, its trace with the variables of the specification as well, for those who read it."""
         finding = self.result.findings[self.name]
-        if finding.trace is None:
-            return self.result
-        wider = self._wider(finding.trace)
-        told = None if finding.story is None else _wider(finding.story, wider)
-        return replace(self.result, findings={self.name: replace(finding, trace=wider, story=told)})
+        findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
+        properties = {
+            name: replace(each, **self._wider(each.trace, each.story, self.lassos.get(name, ())))
+            for name, each in self.result.liveness.items()
+        }
+        return replace(self.result, findings=findings, liveness=properties)
 
-    def _wider(self, trace: Trace) -> Trace:
-        variables = tuple((f"{self.specification}.{name}", domain) for name, domain in self.variables)
-        steps = zip(trace.steps, self.beside, strict=True)
-        both = tuple(replace(step, state=(*step.state, *theirs)) for step, theirs in steps)
-        return replace(trace, variables=(*trace.variables, *variables), steps=both)
+    def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
+        """The trace and the story of a finding with what the states stand for; nothing where it has none."""
+        if trace is None:
+            return {}
+        wider = widened(trace, self.specification, self.variables, beside)
+        return {"trace": wider, "story": None if told is None else _wider(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
         """What the JSON of the result has besides."""
-        states = [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in self.beside]
+        lassos = {name: self._as_json(states) for name, states in self.lassos.items()}
         return {
             "specification": self.specification,
             "specification_settings": self.settings,
@@ -81,9 +86,13 @@ class Refined:
             "at_most": self.at_most,
             "states": self.states,
             "steps": self.steps,
-            "beside": states,
+            "beside": self._as_json(self.beside),
             "refused": [change.to_json() for change in self.refused],
+            **({"lassos": lassos} if lassos else {}),
         }
+
+    def _as_json(self, states: tuple[State, ...]) -> list[dict[str, Any]]:
+        return [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in states]
 
 
 def _wider(told: Story, trace: Trace) -> Story:
@@ -118,20 +127,27 @@ class Verdicts:
             self.watching.pairs,
             tuple(target.domains.items()),
         )
-        sentence = f"The model does only what {specification} allows."
         if self.watching.refused is not None:
-            self._refuse(answer, sentence, self.watching.refused)
+            self._refuse(answer, self.watching.refused)
         else:
             verdict, depth = ("incomplete", self.judge.found.depth) if self.judge.found.stopped else ("holds", None)
-            result.findings[answer.name] = Finding(verdict, sentence, checked_depth=depth)  # type: ignore[arg-type]
+            result.findings[answer.name] = Finding(verdict, sentence_of(specification), checked_depth=depth)  # type: ignore[arg-type]
         if self.watching.nothing is not None:
             self._fail(result, self.watching.nothing)
         result.extra = result.extra | {"refinement": answer.to_json()}
         return answer
 
+    def tell_lassos(self, answer: Refined) -> None:
+        """Adds what the states of lassos stand for."""
+        for name, finding in answer.result.liveness.items():
+            if finding.trace is not None:
+                stands_for = self.implementation.stands_for
+                answer.lassos[name] = tuple(stands_for(step.state) for step in finding.trace.steps)
+        answer.result.extra = answer.result.extra | {"refinement": answer.to_json()}
+
     # --- a step that is not allowed ---------------------------------------------------------------------------------
 
-    def _refuse(self, answer: Refined, sentence: str, refused: Refused) -> None:
+    def _refuse(self, answer: Refined, refused: Refused) -> None:
         shown = self.judge.replayed(self._path(refused))
         states = [step.state for step in shown.steps]
         objection = self.implementation.objection(states)
@@ -139,9 +155,10 @@ class Verdicts:
             raise AssertionError(f"the trace for {answer.name} does not end in a mistake: {objection}")
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
-        result, told = answer.result, story(self.judge.interpreter.model, shown)
-        instance = self._instance(answer.beside, states[-1])
-        result.findings[answer.name] = Finding("violated", sentence, shown, True, instance, story=told)
+        result, allowed = answer.result, self.watching.allowed
+        result.findings[answer.name], answer.walked = told(
+            self.implementation, allowed, answer.specification, shown, refused.whole
+        )
         result.verdict, result.exit_code = "violated", Exit.VIOLATED
 
     def _path(self, refused: Refused) -> Path:
@@ -156,18 +173,6 @@ class Verdicts:
         rows = allowed.kernel.layout.pack([allowed.system.encode(state) for state in beside[-2:]])
         return begins_otherwise(allowed, rows[0]) if len(beside) == 1 else refusals(allowed, rows[0], rows[1])
 
-    def _instance(self, beside: tuple[State, ...], last: State) -> Instance | None:
-        """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
-        model, mapping = self.implementation.model, self.implementation.mapping
-        positions = self.implementation.specification.model.positions
-        for name, value in said(model, last, mapping).items():
-            if len(beside) > 1 and beside[-1][positions[name]] == beside[-2][positions[name]]:
-                continue
-            for at, flag in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(flag, PlainFlag) and not flag.value and flag.why is not None:
-                    return Instance(*explain(model, last, partial(_flag, mapping, name, at)))
-        return None
-
     # --- a state that stands for nothing ----------------------------------------------------------------------------
 
     def _fail(self, result: Result, nothing: Refused) -> None:
@@ -178,14 +183,8 @@ class Verdicts:
         try:
             self.implementation.stands_for(shown.steps[-1].state)
         except EvaluationError as error:
-            told = story(self.judge.interpreter.model, shown)
-            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, told)
+            words = story(self.judge.interpreter.model, shown)
+            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, words)
             result.exit_code = Exit.EVALUATION
             return
         raise AssertionError("the reference semantics maps a state that the kernel does not")
-
-
-def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
-    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
-    value = mapping(m, s)[name]
-    return value[at] if isinstance(value, list) else value

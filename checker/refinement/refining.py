@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from isrcheck.checker.checking import SHARE_OF_MEMORY, loaded_of, resolved
+from isrcheck.checker.checking import SHARE_OF_MEMORY, asked_of, interchangeable, loaded_of, resolved
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.local.search import search
 from isrcheck.checker.exploration import Exploration, Limits, Report
 from isrcheck.checker.forecast import outlook
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.liveness.findings import Promised
 from isrcheck.checker.memory import free_memory
 from isrcheck.checker.refinement.abstraction import Abstraction
 from isrcheck.checker.refinement.allowed import Allowed
@@ -23,10 +24,13 @@ from isrcheck.checker.refinement.refined import Refined, Verdicts
 from isrcheck.checker.refinement.watching import Watching
 from isrcheck.checker.results import Exit
 from isrcheck.checker.traces.canonical import CanonicalPaths
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, Implementing
 from isrcheck.model.language import Model
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.refinements import specified, traced
-from isrcheck.model.language.tracing import layout, trace
+from isrcheck.model.language.tracing import layout, questions_through, trace
+
+NOT_REFINED: Final = "the specification does not allow a step"
 
 
 def refine(
@@ -38,6 +42,9 @@ def refine(
     specification_settings: dict[str, Any] | None = None,
     profile: str | None = None,
     steps: int | None = None,
+    liveness: Sequence[str] = (),
+    fairness: Fairness = Fairness(),
+    symmetry: bool = False,
     limits: Limits = Limits(),
     workers: int | None = None,
     fail_on_vacuity: bool = False,
@@ -48,7 +55,10 @@ def refine(
 
     The model's initial states are to stand for initial ones of the specification, and each step for nothing, or for at
     most `steps` of its steps; None is any number. A mapping is a function, or a name; without one it is the only one
-    there is. `specification_settings` go over those that the mapping gives. All else is as in `isrcheck.check`.
+    there is. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
+    specification, `all` for all that it has at its settings: they are asked of what the model's fair behaviours stand
+    for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
+    tells apart. All else is as in `isrcheck.check`.
 
     Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
     `EvaluationError` where the specification has no meaning in a state of its own.
@@ -61,24 +71,38 @@ def refine(
         asked = loaded.cls
         loaded, instance, begins_with = resolved(historic(loaded, maps), settings or {}, profile)
         target = specified(spec.cls, instance, maps, specification_settings or {})
-        system, theirs, interpreter = trace(instance), trace(target), Interpreter(instance, {})
+        properties = asked_of(spec, target, liveness)
+        if properties:
+            fairness.require_known(instance)
+        system, theirs = trace(instance), trace(target)
         if loaded.cls is not asked:
             require_only_notes(trace(asked(**instance.settings)), system, maps)
-        abstraction = Abstraction(system, layout(target)[1], *traced(instance, target, maps))
-        implementation = Implementation(instance, Interpreter(target, {}), maps, steps)
+        nodes, undefined = traced(instance, target, maps)
+        system = replace(system, questions=questions_through(target, nodes, properties))
+        leaves = layout(target)[1]
+        kept = [(f"{name}, which gives {x.path}", node) for x, node in zip(leaves, nodes, strict=True)]
+        classes = interchangeable(system, tell, [*kept, (name, undefined)]) if symmetry else []
+        abstraction = Abstraction(system, leaves, nodes, undefined)
+        implementation = Implementation(instance, Interpreter(target, {}, properties), maps, steps)
+        interpreter = Implementing(implementation)
         tell("compile")
         traced_in, until = time.perf_counter() - began, None
         if limits.seconds is not None:
             until = time.perf_counter() + limits.seconds
-        watching = Watching(abstraction, Allowed(theirs, implementation.specification, steps), until)
+        watching = Watching(abstraction, Allowed(theirs, implementation.specification, steps), until, bool(classes))
         free = int(free_memory() * SHARE_OF_MEMORY)
+        within, began_search = (
+            limits if limits.memory is not None else replace(limits, memory=free),
+            time.perf_counter(),
+        )
         found, levels = search(
             system,
             keep_going=False,
             deadlock=False,
-            limits=limits if limits.memory is not None else replace(limits, memory=free),
+            limits=within,
             report=report,
             workers=workers,
+            classes=classes,
             watch=watching,
         )
         tell("counterexample")
@@ -89,7 +113,14 @@ def refine(
         judge = Judge(loaded.name, interpreter, system, found, paths, instances)
         result = judge.result("local", False, fail_on_vacuity, limits)
         result.profile = begins_with
-        answer = Verdicts(judge, paths, implementation, watching).answer(result, spec.name, name)
+        verdicts = Verdicts(judge, paths, implementation, watching)
+        answer = verdicts.answer(result, spec.name, name)
+        if properties:
+            tell("liveness")
+            asking = time.perf_counter()
+            Promised(judge, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
+            verdicts.tell_lassos(answer)
+            found.seconds["liveness"] = time.perf_counter() - asking
         if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:
             result.exit_code = Exit.DIFFERENCE
     result.seconds = {"trace": traced_in, **found.seconds}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -42,24 +42,38 @@ def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
 
 def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
     """What is said of each change of a step from a to b, packed states, which the specification does not allow."""
+    system, found = allowed.system, list[Change]()
+    before, after = (system.decode(_leaves(allowed, row)) for row in (a, b))
+    for at, (variable, said) in enumerate(zip(system.variables, _said(allowed, a, b), strict=True)):
+        changes = differences([(variable.name, variable.domain)], [before[at]], [after[at]])
+        found += [Change(*change, said) for change in changes]
+    return tuple(found)
+
+
+def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
+    """The leaves that such a step changes, of variables of which something is said."""
+    old, new, found = _leaves(allowed, a), _leaves(allowed, b), list[int]()
+    for variable, said in zip(allowed.system.variables, _said(allowed, a, b), strict=True):
+        if said is not None:
+            found += [i for i in range(variable.start, variable.start + variable.domain.width) if old[i] != new[i]]
+    return found
+
+
+def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
+    """What is said of each variable: nothing of one that may become so, if one of them may not."""
     old, new = _leaves(allowed, a), _leaves(allowed, b)
-    system = allowed.system
-    before, after = system.decode(old), system.decode(new)
-    written = {leaf for t in system.transitions for leaf in t.updates}
+    written = {leaf for t in allowed.system.transitions for leaf in t.updates}
     unwritten = {i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y and i not in written}
     reached = None if unwritten else allowed.kernel.layout.unpack(allowed.seen_from(a))
-    found = []
-    for at, variable in enumerate(system.variables):
+    found: list[str | None] = []
+    for variable in allowed.system.variables:
         leaves = range(variable.start, variable.start + variable.domain.width)
         said = UNWRITTEN if unwritten & {*leaves} else None
         if reached is not None:
             there = (reached[:, leaves.start : leaves.stop] == new[leaves.start : leaves.stop]).all(axis=1)
             said = None if there.any() else UNREACHED
-        changes = differences([(variable.name, variable.domain)], [before[at]], [after[at]])
-        found += [Change(*change, said) for change in changes]
-    if not any(change.said for change in found):
-        return tuple(replace(change, said=NOT_AT_ONCE) for change in found)
-    return tuple(found)
+        found.append(said)
+    return found if any(found) else [NOT_AT_ONCE] * len(found)
 
 
 def _leaves(allowed: Allowed, row: Words) -> tuple[int, ...]:

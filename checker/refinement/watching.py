@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -25,24 +26,29 @@ FEW: Final = 1 << 19
 class Refused:
     """What stops a search: the level of the state, and the steps into it; none of an initial one.
 
-    `targets` are the states at which it stops: initial ones, or those that stand for nothing.
+    `targets` are the states at which it stops: initial ones, or those that stand for nothing. `whole` says that every
+    step into the level was judged: of several mistakes the trace takes the least.
     """
 
     level: int
     edges: Edges | None = None
     targets: Words | None = None
+    whole: bool = True
 
 
 class Watching:
     """Judges the steps into each level. What it finds first ends the search, with the level in which it lies.
 
     `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
-    the last level of which every step was judged. `pairs` counts the different steps of the specification that the
-    model's stand for.
+    the last level of which every step was judged. `exchanged` says that the search keeps one state of those that differ
+    by exchanging brokers, which the mapping treats alike. `pairs` counts the different steps of the specification that
+    the model's stand for.
     """
 
-    def __init__(self, abstraction: Abstraction, allowed: Allowed, until: float | None) -> None:
-        self.abstraction, self.allowed, self._until = abstraction, allowed, until
+    def __init__(
+        self, abstraction: Abstraction, allowed: Allowed, until: float | None, exchanged: bool = False
+    ) -> None:
+        self.abstraction, self.allowed, self._until, self._exchanged = abstraction, allowed, until, exchanged
         self.refused: Refused | None = None
         self.nothing: Refused | None = None
         self.ended: Stop | None = None
@@ -59,10 +65,7 @@ class Watching:
         """Why the search is to stop at a whole level, None where it is not."""
         if level <= self.whole:  # another search goes on where this level was found
             return None
-        try:
-            self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
-        except TooMany:
-            self.ended = "memory"
+        self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
         if self.ended not in ("memory", "time"):
             self.whole = level
         return self.ended
@@ -81,8 +84,20 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        bad, lost = list[tuple[Words, Integers, Words]](), list[Words]()
-        for states in levels.blocks(level - 1):
+        """Under symmetry the states that were kept are judged: brokers are exchanged that the mapping treats alike.
+
+        Of all steps that are refused the trace takes one, so where there is one they are looked for from every state.
+        """
+        stop = self._judged_from(levels, level, lambda states: states)
+        if not self._exchanged or stop not in ("violation", "error"):
+            return stop
+        if self._judged_from(levels, level, levels.members) != stop and self.refused is not None:
+            self.refused = replace(self.refused, whole=False)
+        return stop
+
+    def _judged_from(self, levels: NativeLevels, level: int, every: Callable[[Words], Words]) -> Stop | None:
+        bad, lost, whole = list[tuple[Words, Integers, Words]](), list[Words](), True
+        for states in map(every, levels.blocks(level - 1)):
             successors, source, label, _ = levels.kernel.expand(states)
             here, after = self.abstraction.of(states)[source], self.abstraction.of(successors)
             if (after < 0).any():
@@ -91,9 +106,12 @@ class Watching:
             if self._steps <= FEW < self._steps + len(source):
                 self.abstraction.compile()
             self._steps += len(source)
-            wrong = ~self._are_allowed(here, after)
+            wrong, known = self._are_refused(here, after)
             if wrong.any():
                 bad.append((states[source[wrong]], label[wrong], successors[wrong]))
+            if not known:
+                whole = False
+                break
             # Once a step is refused the rest of its level is judged, too: of all such steps the trace takes one.
             if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
@@ -101,19 +119,23 @@ class Watching:
             self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0))
             return "error"
         if not bad:
-            return None
+            return None if whole else "memory"
         rows, instance, targets = (np.concatenate(column) for column in zip(*bad, strict=True))
-        self.refused = Refused(level, _edges(rows, instance, targets))
+        self.refused = Refused(level, _edges(rows, instance, targets), whole=whole)
         return "violation"
 
-    def _are_allowed(self, here: Integers, after: Integers) -> Flags:
-        """Of each step between states of the specification whether that allows it."""
+    def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
+        """Of each step between states of the specification whether that is known not to allow it; if all are known."""
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
-        for pair in pairs.tolist():
-            if pair not in self._judged:
-                a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
-                self._judged[pair] = self.allowed.leads(a, b)
-        return np.array([self._judged[pair] for pair in pairs.tolist()], dtype=np.bool_)[which]
+        known = True
+        try:
+            for pair in pairs.tolist():
+                if pair not in self._judged:
+                    a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
+                    self._judged[pair] = self.allowed.leads(a, b)
+        except TooMany:
+            known = False
+        return np.array([not self._judged.get(pair, True) for pair in pairs.tolist()], dtype=np.bool_)[which], known
 
 
 def _edges(rows: Words, instance: Integers, after: Words) -> Edges:

@@ -45,6 +45,7 @@ def _verdicts(found: Review) -> str:
         _part("mends scenario", _titles(found.recorded("mended"))),
         _part("makes vacuous scenario", _titles(found.recorded("vacuous"))),
         _part("asks otherwise in scenario", _titles(found.recorded("otherwise"))),
+        _part("cannot be asked scenario", [_some(list(found.lost))] if found.lost else []),
         _open(found),
         _part("leaves open scenario", [_some([each.name for each in open_ones])] if open_ones else []),
     ]
@@ -175,8 +176,14 @@ def _behaviour(found: Review) -> str:
     if new.verdict == gone.verdict == "none":
         ends = [row.name for turn in ("broken", "mended") for row in found.turned(turn) if row.kind == "property"]
         only = f"; what changes is what must happen in the end: {_some(ends)}" if ends else ""
-        return f"no history of {_some(list(found.behaviours.visible))} is new, and none is gone{only}."
-    return f"{_way(new, 'new')} {_way(gone, 'gone')}"
+        return f"no history of {_some(list(found.behaviours.visible))} is new, and none is gone{only}.{_apart(found)}"
+    return f"{_way(new, 'new')} {_way(gone, 'gone')}{_apart(found)}"
+
+
+def _apart(found: Review) -> str:
+    """The variables of which nothing is said, for they are of other kinds in each."""
+    apart = found.behaviours.apart
+    return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 
 
 def _way(way: OneWay, word: str) -> str:

@@ -20,23 +20,26 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 class Questions:
     """Invariants and properties by name that say something else than before, and what of the states is said otherwise.
 
-    `cut` says that other states are left out by constraints: what is no longer looked at is not mended. `fairness` are
-    the actions of which something else is promised: what, before and after.
+    `cut` says that other states are left out by constraints, `narrower` names the bounds that are another setting's
+    value after: what is no longer looked at is not mended. `fairness` are the actions of which something else is
+    promised: what, before and after.
     """
 
     predicates: frozenset[str]
     states: tuple[str, ...]
     cut: bool
+    narrower: tuple[str, ...]
     fairness: tuple[tuple[str, str, str], ...]
 
 
 def questions(old: Side, new: Side) -> Questions:
     """What is asked otherwise.
 
-    Where one model is given other settings, both versions are looked at with those of the old one: that a setting
+    Where settings differ, be it by default, both versions are looked at with those of one of them: that a setting
     changes what an invariant says is said with the setting, and is no change of the invariant.
     """
-    then, now = _system(old.loaded, old.model), _system(new.loaded, _at_settings_of(old.model, new.model))
+    one, other = _at_the_same_settings(old.model, new.model)
+    then, now = _system(old.loaded, one), _system(new.loaded, other)
     here, there = _predicates(then), _predicates(now)
     names = sorted({*here, *there})
     changed = [name for name in names if here.get(name) != there.get(name)]
@@ -45,6 +48,7 @@ def questions(old: Side, new: Side) -> Questions:
         frozenset(key[0] for key in changed if not key[1] and key in here and key in there),
         (*_states(then, now), *constraints),
         bool(constraints),
+        tuple(_narrower(old.model, new.model)),
         tuple(_fairness(old, new)),
     )
 
@@ -63,13 +67,34 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
     return trace(model, asked_invariants(loaded, model), askable(model, loaded.properties))
 
 
-def _at_settings_of(old: Model, new: Model) -> Model:
-    """A model at the settings of another one, if it has them."""
-    if new.settings == old.settings:
-        return new
-    with suppress(UnknownName):
-        return type(new)(**old.settings)
-    return new
+def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
+    """Two models, both at the settings of the old one or else of the new one, as far as they have them.
+
+    As they are where neither takes the values of the other.
+    """
+    for wanted in (old.settings, new.settings):
+        with suppress(UnknownName):
+            return _with(old, wanted), _with(new, wanted)
+    return old, new
+
+
+def _with(model: Model, wanted: dict[str, Any]) -> Model:
+    """A model with those of some settings that it has, its own for the rest."""
+    settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
+    return model if settings == model.settings else type(model)(**settings)
+
+
+def _narrower(old: Model, new: Model) -> Iterator[str]:
+    """The bounds of the search that are not the same after, and not greater numbers."""
+    declared = type(old).declared_settings() | type(new).declared_settings()
+    for name, value in new.settings.items():
+        before = old.settings.get(name, value)
+        if declared[name].bound is not None and before != value and not _is_greater(value, before):
+            yield name
+
+
+def _is_greater(value: Any, before: Any) -> bool:
+    return type(value) is int and type(before) is int and value > before
 
 
 def _predicates(system: TransitionSystem) -> dict[tuple[str, bool], Any]:

@@ -61,13 +61,19 @@ class Review:
         return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
 
     @property
+    def lost(self) -> tuple[str, ...]:
+        """The scenarios of the new model that it cannot be asked any more."""
+        return () if self.scenarios is None else self.scenarios.lost
+
+    @property
     def exit_code(self) -> int:
         """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0.
 
-        A new one that is violated counts as well, and so does a scenario.
+        A new one that is violated counts as well, and so does a scenario. One that the new model cannot be asked any
+        more is open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
-        is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open"))
+        is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
         unknown = is_open or self.behaviours.exit_code == Exit.LIMIT
         codes = {Exit.VIOLATED: "invariant" in broken, Exit.NOT_LIVE: "property" in broken, Exit.LIMIT: unknown}
         return next((code for code, there in codes.items() if there), Exit.HOLDS)
@@ -83,6 +89,7 @@ class Review:
                 "settings": [list(row) for row in self.settings],
                 "fairness": [list(row) for row in self.questions.fairness],
                 "states": list(self.questions.states),
+                "narrower": list(self.questions.narrower),
                 "functions": {
                     "changed": [
                         {
@@ -156,4 +163,7 @@ def _guards(new: Side, text: Differences, held: tuple[str, ...], limits: Limits)
 
 
 def _proof(side: Side, limits: Limits) -> ProofResult:
-    return prove(side.loaded, dict(side.model.settings), limits=limits)
+    found = prove(side.loaded, dict(side.model.settings), limits=limits)
+    if found.reason == "interrupted":
+        raise KeyboardInterrupt
+    return found

@@ -110,6 +110,9 @@ def _verdicts(found: Review) -> Section:
         if names
     ]
     states = [f"{'all' if whole else 'the first'} {plural(count, 'state')}" for count, whole in found.states]
+    if found.questions.narrower:
+        names = ", ".join(found.questions.narrower)
+        lines.append(f"Less is looked at after ({names}): what is violated no more for that is not mended")
     lines.append(f"Looked at: {states[0]} before, {states[1]} after, at these settings")
     return Section("Invariants and properties", ("", "name", "before", "after"), rows, tuple(lines))
 
@@ -129,8 +132,10 @@ def _scenarios(found: Review) -> Iterator[Section]:
     left = f", {count} open" if count else ""
     turn = len(rows) - count
     lines = [f"{plural(asked.asked, 'recorded scenario')} of these models asked of both, {turn} of them turn{left}"]
-    if asked.not_asked:
-        lines.append(f"Not asked, for one of them lacks a setting or an invariant: {', '.join(asked.not_asked)}")
+    reasons: dict[str, list[str]] = {}
+    for name, why in asked.not_asked:
+        reasons.setdefault(why, []).append(name)
+    lines += [f"Not asked, because {why}: {', '.join(names)}" for why, names in reasons.items()]
     lines += [f"Not asked: {why}" for why in asked.unread]
     yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
 

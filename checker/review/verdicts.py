@@ -14,9 +14,10 @@ from isrcheck.checker.reports.liveness import lasso_text
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
 from isrcheck.checker.review.questions import Questions, asked_invariants
 from isrcheck.checker.scenarios.collection import folders
+from isrcheck.checker.scenarios.derived import asked_of
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.checker.wording.layout import plural
-from isrcheck.model.language import UnknownName
+from isrcheck.model.language import ModelError, UnknownName
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import askable
@@ -121,11 +122,16 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 def _finished(result: Result) -> Result:
     """A result, unless somebody wants to have none, or it is that the model has no meaning in some state."""
-    if result.exit_code == Exit.INTERRUPTED:
-        raise KeyboardInterrupt
+    _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
     return result
+
+
+def _require_wanted(result: Result) -> None:
+    """Raises `KeyboardInterrupt` where a search was interrupted, be something violated in what it has seen or not."""
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
 
 
 def _findings(result: Result) -> dict[str, Finding]:
@@ -140,14 +146,17 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
         for name in dict.fromkeys([*here, *there]):
             found = here.get(name) or there[name]
             answers = _answer(here.get(name)), _answer(there.get(name))
-            otherwise = _is_another_question({name}, *answers, asked)
+            hidden = asked.cut or bool(asked.narrower)
+            otherwise = _is_another_question({name}, *answers, asked, hidden)
             yield Row(name, kind, found.sentence, *answers, otherwise)  # type: ignore[arg-type]
 
 
-def _is_another_question(names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions) -> bool:
-    """Whether what is asked by some names is not what was, or is violated no more where other states are left out."""
-    hidden = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
-    return not asked.predicates.isdisjoint(names) or (asked.cut and hidden)
+def _is_another_question(
+    names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
+) -> bool:
+    """Whether what is asked by some names is not what was, or is violated no more where other states are `hidden`."""
+    ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
+    return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
 
 def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
@@ -201,18 +210,21 @@ class Turned:
 class Scenarios:
     """Those of which the verdict turns or is open, how many were asked, and which were not.
 
-    One of the models lacks what those in `not_asked` ask for; `unread` says of files what is wrong with them.
+    One of the models lacks what those in `not_asked` ask for, each with what that is. `lost` are those of the new model
+    that can be asked of the old one, and of the new one no more. `unread` says of files what is wrong with them.
     """
 
     turned: tuple[Turned, ...] = ()
     asked: int = 0
-    not_asked: tuple[str, ...] = ()
+    not_asked: tuple[tuple[str, str], ...] = ()
+    lost: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "asked": self.asked,
-            "not_asked": list(self.not_asked),
+            "not_asked": [{"name": name, "reason": why} for name, why in self.not_asked],
+            "lost": list(self.lost),
             "unread": list(self.unread),
             "turned": [each.to_json() for each in self.turned],
         }
@@ -225,20 +237,21 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
     that does not ask the same of both is none that is mended.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
-    turned, count, unable, unread = list[Turned](), 0, list[str](), list[str]()
+    turned, count, unable, lost, unread = list[Turned](), 0, list[tuple[str, str]](), list[str](), list[str]()
     for scenario in _different(_of((old.loaded, new.loaded), unread), own):
-        try:
-            before, after = (_outcome(scenario, *pair, limits) for pair in zip((old, new), own, strict=True))
-        except UnknownName:
-            unable.append(scenario.name)
+        before, after = (_outcome(scenario, *pair, limits) for pair in zip((old, new), own, strict=True))
+        if isinstance(before, str) or isinstance(after, str):
+            unable.append((scenario.name, after if isinstance(after, str) else str(before)))
+            if not isinstance(before, str) and scenario.model.partition(":")[0] == _model_of(new.loaded):
+                lost.append(scenario.name)
             continue
         count += 1
-        changed = before.asked != after.asked or _is_another_question(after.asked, before.answer, after.answer, asked)
-        turn = _turn(before.answer, after.answer, changed)
+        other = _is_another_question(after.asked, before.answer, after.answer, asked, asked.cut)
+        turn = _turn(before.answer, after.answer, before.asked != after.asked or other)
         if turn == "open" or before.answer != after.answer:
             texts = before.answer.text, after.answer.text
             turned.append(Turned(scenario.name, scenario.title, *texts, turn, after.kind))
-    return Scenarios(tuple(turned), count, tuple(unable), tuple(unread))
+    return Scenarios(tuple(turned), count, tuple(unable), tuple(lost), tuple(unread))
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
@@ -260,7 +273,7 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
 
     `unread` is given what is wrong with those that cannot be read.
     """
-    names = {loaded.name if loaded.origin is None else loaded.origin.name for loaded in models}
+    names = {_model_of(loaded) for loaded in models}
     try:
         there = folders(())
     except DamagedScenario as error:
@@ -276,6 +289,11 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
             yield scenario
 
 
+def _model_of(loaded: LoadedModel) -> str:
+    """What a scenario calls a model: by its name, one in a file by that of the file."""
+    return loaded.name if loaded.origin is None else loaded.origin.name
+
+
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
     """Each question once: a scenario and its control may ask the same of a model at its own settings."""
     first: dict[str, Scenario] = {}
@@ -286,28 +304,27 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
     return list(first.values())
 
 
-def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome:
-    """What a check of a scenario says in a model; `UnknownName` for settings or invariants that it does not have."""
+def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
+    """What a check of a scenario says in a model; why it cannot be asked where the model has not what it asks for."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:
-        raise UnknownName(f"{side.name} has no setting {unknown[0]}")
-    result = check(
-        side.loaded,
-        settings,
-        profile=BARE,
-        invariants=scenario.invariants,
-        liveness=scenario.liveness,
-        fairness=scenario.fairness,
-        deadlock=scenario.deadlock,
-        keep_going=scenario.keep_going,
-        limits=limits,
-    )
+        return f"{side.name} has no setting {', '.join(unknown)}"
+    try:
+        result = asked_of(scenario, side.loaded, settings, limits)
+    except UnknownName as error:
+        return str(error).partition(";")[0]
+    except ModelError as error:
+        return Outcome(Answer("incomplete", f"no meaning: {error}"), frozenset(), "invariant")
     kind: Literal["invariant", "property"] = "property" if result.exit_code == Exit.NOT_LIVE else "invariant"
-    return Outcome(_said(_finished(result)), frozenset((*result.findings, *result.liveness)), kind)
+    return Outcome(_said(result), frozenset((*result.findings, *result.liveness)), kind)
 
 
 def _said(result: Result) -> Answer:
+    """What a check says in a few words; where the model has no meaning in some state, nothing is known."""
+    _require_wanted(result)
+    if result.evaluation is not None:
+        return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")
     found: dict[str, Finding | PropertyFinding] = {**_findings(result), **result.liveness}
     answers = {name: _answer(finding) for name, finding in found.items()}
     violated = [f"{name} {x.text}" for name, x in answers.items() if x is not None and x.verdict == "violated"]

@@ -43,7 +43,6 @@ class Derived:
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
     """Checks a scenario, and tells its trace for a page if asked to; raises what `isrcheck.check` raises."""
-    from isrcheck.checker.checking import check
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.scenarios.controls import controls_of
@@ -51,23 +50,32 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):
         loaded = load_model_class(specification)
-        result = check(
-            loaded,
-            scenario.settings,
-            profile=BARE,
-            invariants=scenario.invariants,
-            liveness=scenario.liveness,
-            fairness=scenario.fairness,
-            keep_going=scenario.keep_going,
-            deadlock=scenario.deadlock,
-            limits=limits,
-            workers=1,  # scenarios run side by side
-        )
+        result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # scenarios run side by side
         explain_all(result, loaded, controls_of(scenario, loaded, {}))
         story = _story(loaded, result) if told else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
     return Derived(data, files_of(result), unfinished, story)
+
+
+def asked_of(
+    scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
+) -> Result:
+    """What a scenario asks, asked of a model at some settings; raises what `isrcheck.check` raises."""
+    from isrcheck.checker.checking import check
+
+    return check(
+        loaded,
+        settings,
+        profile=BARE,
+        invariants=scenario.invariants,
+        liveness=scenario.liveness,
+        fairness=scenario.fairness,
+        keep_going=scenario.keep_going,
+        deadlock=scenario.deadlock,
+        limits=limits,
+        workers=workers,
+    )
 
 
 def files_of(result: Result) -> dict[str, str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from queue import SimpleQueue
 from typing import Any
 
 from isrcheck.checker.sweeps.cells import Cells
 
+Heard = Callable[[int, dict[str, Any]], None]
+"""Is told the outcome of a cell, by the cell's position, as it comes."""
 
-def outcomes(cells: list[dict[str, Any]], workers: int) -> list[dict[str, Any]]:
-    """The outcome of each cell, in the order of the cells; an interruption ends the processes."""
+
+def outcomes(cells: list[dict[str, Any]], workers: int, heard: Heard) -> None:
+    """Tells the outcome of each cell, in any order; an interruption ends the processes."""
     free: SimpleQueue[Cells] = SimpleQueue()
-    processes = [Cells() for _ in range(min(workers, len(cells)))]
+    processes = [Cells() for _ in range(max(min(workers, len(cells)), 1))]
     for process in processes:
         free.put(process)
 
@@ -25,7 +29,9 @@ def outcomes(cells: list[dict[str, Any]], workers: int) -> list[dict[str, Any]]:
 
     pool = ThreadPoolExecutor(len(processes))
     try:
-        return list(pool.map(outcome, cells))
+        asked = {pool.submit(outcome, cell): number for number, cell in enumerate(cells)}
+        for future in as_completed(asked):
+            heard(asked[future], future.result())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:

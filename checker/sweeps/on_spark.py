@@ -1,28 +1,52 @@
-"""A sweep as Spark tasks: each takes some cells and has them done, one after the other, by a process beside it.
+"""A sweep as Spark tasks: each has a cell done by a process beside it, which stays for the next task.
 
-Executors need this project here, with all that the local engine needs.
+Executors need this project here, with all that the local engine needs. What a task has found is told by an accumulator,
+which is heard of when the task ends; the rows of the job are what counts.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from isrcheck.checker.engines.spark.session import Spark, ship
 
+Outcomes = dict[int, str]
 OUTCOMES: Final = "number int, outcome string"
+MOST_TASKS: Final = 10_000
 
 
-def outcomes(spark: Spark, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outcome of each cell, in the order of the cells."""
+class Gathered:
+    """How Spark adds up what tasks tell: outcomes by the cell's position; a task that ran twice tells the same."""
+
+    def zero(self, value: Outcomes) -> Outcomes:
+        return {}
+
+    def addInPlace(self, one: Outcomes, other: Outcomes) -> Outcomes:  # noqa: N802 - Spark calls it so
+        return {**one, **other}
+
+
+def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, dict[str, Any]], None]) -> None:
+    """Tells the outcome of each cell, in any order, some of them as they come."""
     ship(sys.modules[__name__])
-    rows = spark.rows(spark.over(len(cells), doing(cells), OUTCOMES), f"sweep of {len(cells)} checks")
-    return [json.loads(outcome) for _, outcome in sorted(rows)]
+    told: Any = spark.context.accumulator({}, Gathered())
+    known = set[int]()
+
+    def tell(found: Outcomes) -> None:
+        for number in sorted(found.keys() - known):
+            known.add(number)
+            heard(number, json.loads(found[number]))
+
+    parts = min(len(cells), MOST_TASKS)
+    table = spark.session.range(0, len(cells), 1, parts).mapInArrow(doing(cells, told), OUTCOMES)
+    rows = spark.run(table.collect, lambda: tell(dict(told.value)), f"sweep of {len(cells)} checks")
+    tell(dict(map(tuple, rows)))
 
 
-def doing(cells: list[dict[str, Any]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow`: numbers of cells in, outcomes out."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -30,13 +54,14 @@ def doing(cells: list[dict[str, Any]]) -> Callable[[Iterable[Any]], Iterator[Any
 
         from isrcheck.checker.sweeps.cells import Cells
 
-        process = Cells()
-        try:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    columns = [pa.array([number], pa.int32()), pa.array([json.dumps(process.ask(cells[number]))])]
-                    yield pa.RecordBatch.from_arrays(columns, ["number", "outcome"])
-        finally:
-            process.end()
+        # Functions that are sent by value have no module of their own in which to keep anything.
+        kept = sys.modules.setdefault("isrcheck_sweep", types.ModuleType("isrcheck_sweep")).__dict__
+        process = kept.setdefault("cells", Cells())
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                outcome = json.dumps(process.ask(cells[number]))
+                told.add({number: outcome})
+                columns = [pa.array([number], pa.int32()), pa.array([outcome])]
+                yield pa.RecordBatch.from_arrays(columns, ["number", "outcome"])
 
     return run

@@ -10,7 +10,7 @@ Exchanging neighbours in a class of interchangeable brokers generates all its pe
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,7 +38,8 @@ class Pair:
 class Symmetry:
     """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well.
 
-    `exchange` makes an `Exchange` of two numbers, of brokers unless it is another one.
+    `values` are more that have to be kept, each with what it is of. `exchange` makes an `Exchange` of two numbers, of
+    brokers unless it is another one.
     """
 
     def __init__(
@@ -47,9 +48,11 @@ class Symmetry:
         alike: Alike,
         *,
         goals: bool = True,
+        values: Sequence[tuple[str, Expression]] = (),
         exchange: Callable[[int, int], Exchange] = Exchange,
     ) -> None:
         self.system, self.alike, self.goals, self.exchange = system, alike, goals, exchange
+        self.values = tuple(values)
         self.brokers = brokers(system)
         self._known: dict[tuple[int, int], tuple[str, ...]] = {}
 
@@ -93,6 +96,8 @@ class Symmetry:
                 if (kind, predicates) in asked or self.goals:
                     holds = and_(p.holds, not_(p.failure))
                     yield Pair(f"{kind} {p.name}", holds, moved(holds))
+        for name, value in self.values:
+            yield Pair(name, value, moved(value))
         asked_of = [(system.transitions[number], system.transitions[other]) for number, other in partners.items()]
         for transition, partner in asked_of:  # when a step is possible is asked first: it is less than what it does
             name = f"action {transition.label.action}"

@@ -179,6 +179,7 @@ def itf_of(result: Result) -> dict[str, Any] | None:
     if lassos and result.fairness is not None:
         name, finding, trace = min(lassos, key=lambda each: each[2].length)
         promised = {"choice": dict(finding.choice), "fairness": result.fairness.to_json()}
+        promised |= {} if against is None else {"refinement": against}
         return to_itf(trace, result.model, result.settings, "liveness", name, promised=promised)
     if result.evaluation is not None:
         failure = result.evaluation

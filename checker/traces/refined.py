@@ -1,17 +1,20 @@
-"""Steps of a trace held against a specification anew: by the methods of both models and the mapping alone."""
+"""Traces held against a specification anew: by the methods of both models and the mapping alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.results import Trace
 from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.plain import State
+from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
@@ -67,3 +70,26 @@ class Implementation:
                     unlike = sum(x != y for x, y in zip(it.leaves(after), goal, strict=True))
                     heappush(pending, (unlike if self.steps is None else taken[after], len(taken), after))
         return True if b in taken else None if pending else False
+
+
+def widened(
+    trace: Trace, specification: str, variables: Sequence[tuple[str, Domain]], beside: Sequence[State]
+) -> Trace:
+    """A trace with the variables of a specification as well, by names that say whose they are."""
+    theirs = tuple((f"{specification}.{name}", domain) for name, domain in variables)
+    both = zip(trace.steps, beside, strict=True)
+    steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)
+    return replace(trace, variables=(*trace.variables, *theirs), steps=steps)
+
+
+class Implementing(Interpreter):
+    """A model's methods, and the properties of a specification, which are asked of what its states stand for."""
+
+    def __init__(self, implementation: Implementation) -> None:
+        super().__init__(implementation.model, {}, implementation.specification.properties)
+        self._implementation = implementation
+
+    def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
+        """What a property of the specification says of the state that one of the model stands for."""
+        found = self._implementation
+        return found.specification.asked(found.stands_for(state), name)

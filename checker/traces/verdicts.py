@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -40,7 +40,7 @@ class Replayed:
     """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said).
 
     `story` tells a valid trace; `finding` says why it ends in a violation, if it does; `broken` which property a lasso
-    breaks, `against` why it breaks none.
+    breaks, `against` why it breaks none. `walked` is a trace of a refinement beside what is wrong at its end.
     """
 
     recording: Recording
@@ -50,6 +50,7 @@ class Replayed:
     finding: Finding | None = None
     broken: PropertyFinding | None = None
     against: str | None = None
+    walked: Walked | None = field(default=None, compare=False, repr=False)
 
     def exit_code(self, expected: bool) -> int:
         """By the contract; where the claim is expected, confirming it is success and anything else a difference."""

@@ -91,9 +91,12 @@ class States:
 
 
 class Walked(States):
-    """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end."""
+    """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    def __init__(self, model: Model, trace: Trace, predicate: Callable[..., Any] | None) -> None:
+    What is false is a predicate of the model, or a condition over its leaves.
+    """
+
+    def __init__(self, model: Model, trace: Trace, predicate: Callable[..., Any] | Expression | None) -> None:
         super().__init__([leaves_of(model, step.state) for step in trace.steps])
         self.model, self.trace = model, trace
         self._predicate = predicate
@@ -112,7 +115,8 @@ class Walked(States):
         """The first conjunct of the invariant that is false in the last state, as `explain` takes it."""
         if self._predicate is None:
             return None
-        whole = predicate_at(self.model, "", self._predicate).holds
+        said = self._predicate
+        whole = said if isinstance(said, Expression) else predicate_at(self.model, "", said).holds
         parts = whole.arguments if whole.operator == "and" else (whole,)
         return next(part for part in parts if not self.value(part, self.length))
 

@@ -20,25 +20,11 @@ from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nea
 from isrcheck.model.language.expressions import LARGEST
 from isrcheck.model.language.plain import PlainFlag, Undefined
 from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotRead, error_at
+from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
 """Steps that a text takes in one state: a text of others is to end, too."""
-WORDS: Final = frozenset(
-    {
-        "length",
-        "is_empty",
-        "is_full",
-        "first",
-        "last",
-        "at",
-        "appended",
-        "truncated",
-        "without_first",
-        "without",
-        "index",
-    }
-    | {"has", "is_prefix_of", "including", "excluding", "every", "some", "size", "is_none"}
-)
+WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "size", "is_none"])
 """What values of the state have, records aside: what changes the state is not among it."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,

@@ -50,11 +50,22 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 
 
 class SymbolicState(TheState):
-    """The state that a traced method reads and assigns: every read is of the state before the action."""
+    """The state that a traced method reads and assigns: every read is of the state before the action.
 
-    def __init__(self, model: Model, variables: Sequence[Variable], leaves: Sequence[Leaf], writable: bool) -> None:
+    `nodes` are what its leaves are, of a state that another stands for; without them they are themselves.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        variables: Sequence[Variable],
+        leaves: Sequence[Leaf],
+        writable: bool,
+        nodes: Sequence[Expression] | None = None,
+    ) -> None:
         own: dict[str, Any] = self.__dict__
         own["_leaves"] = leaves
+        own["_nodes"] = nodes
         own["_model"] = model
         own["_variables"] = {v.name: v for v in variables}
         own["_writable"] = writable
@@ -104,7 +115,7 @@ class SymbolicState(TheState):
             raise mistake(f"{name} asks whether it is itself enabled", "ask about another action")
         result = TracedFlag(FALSE, TRUE, Flag())
         for choice in self._model.instances(method):
-            inner = SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable=True)
+            inner = self._another(writable=True)
             inner.__dict__["_enabling"] = (*self._enabling, name)
             method(inner, *(as_parameter(d, v) for d, v in choice))
             if inner._required or inner._updates:
@@ -120,7 +131,11 @@ class SymbolicState(TheState):
 
     def _reader(self) -> SymbolicState:
         """The state before the action, to be read only."""
-        return SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable=False)
+        return self._another(writable=False)
+
+    def _another(self, writable: bool) -> SymbolicState:
+        """The state before the action, of which nothing was asked or assigned."""
+        return SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable, self._nodes)
 
     def _read(self, leaf: int) -> Expression:
         if leaf in self._updates:
@@ -128,7 +143,7 @@ class SymbolicState(TheState):
                 f"{self._leaves[leaf].path} is read after it was assigned",
                 "every read is of the state before the action: read it into a name first",
             )
-        return e.leaf(self._leaves[leaf])
+        return e.leaf(self._leaves[leaf]) if self._nodes is None else self._nodes[leaf]
 
     def _assign(self, condition: Expression) -> None:
         """Notes a condition under which what is assigned next has a value that fits."""
@@ -251,11 +266,32 @@ def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invaria
     return found
 
 
+def questions_through(
+    specification: Model, nodes: Sequence[Expression], properties: dict[str, Invariant]
+) -> tuple[Question, ...]:
+    """What properties of a specification ask of states that stand for its own: `nodes` are what its leaves are there.
+
+    Raises `UnknownName` for a property of actions: a model takes none of the specification's.
+    """
+    for name, method in properties.items():
+        if kind_of(method) == "eventually_never":
+            what = f"property {name} is about actions of {specification.name()}, which no model takes"
+            raise UnknownName(f"{what}; ask for one that is about its states")
+    sheet = _Sheet(specification, *layout(specification), nodes)
+    return tuple(q for name, asked in sorted(properties.items()) for q in sheet.questions(name, asked))
+
+
 class _Sheet:
     """Traces the methods of one model, each on a fresh symbolic state."""
 
-    def __init__(self, model: Model, variables: tuple[Variable, ...], leaves: tuple[Leaf, ...]) -> None:
-        self.model, self.variables, self.leaves = model, variables, leaves
+    def __init__(
+        self,
+        model: Model,
+        variables: tuple[Variable, ...],
+        leaves: tuple[Leaf, ...],
+        nodes: Sequence[Expression] | None = None,
+    ) -> None:
+        self.model, self.variables, self.leaves, self._nodes = model, variables, leaves, nodes
 
     def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
@@ -302,7 +338,7 @@ class _Sheet:
         return Predicate(name, sentence_of(method), holds.node, e.not_(holds.defined))
 
     def questions(self, name: str, method: Callable[..., Any]) -> list[Question]:
-        s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
+        s = SymbolicState(self.model, self.variables, self.leaves, writable=False, nodes=self._nodes)
         with nothing_outlives(method, name, self.model):
             answer = heeded(method, self.model, s)
         found = questions_of(method, answer, lambda x: isinstance(x, bool | TracedFlag))

@@ -33,6 +33,19 @@ def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
     return found
 
 
+@refinement(of="accepting-log", settings=_settings)
+@needs("log", "replica", "committed", "acknowledged", "next_record_id", family="designs")
+def what_clients_saw_and_wait_for(m: Any, s: Any) -> dict[str, Any]:
+    """The log waits as long as a legitimate leader has records above its high watermark."""
+    waits = [_waits(m, s, p) for p in m.all_partitions]
+    return {**what_clients_saw(m, s), "waits": waits, "offered": s.next_record_id < m.max_records}
+
+
+def _waits(m: Any, s: Any, p: int) -> Any:
+    """Whether a legitimate leader has records that it has not committed."""
+    return some(m.is_legitimate(s, p, b) & (s.replica[p][b].high_watermark < s.log[p][b].length) for b in m.brokers)
+
+
 def _is_agreed(m: Any, s: Any, p: int) -> Any:
     """Whether every legitimate leader has what is committed, and no offset was committed with two records."""
     has = for_all(

@@ -21,6 +21,14 @@ def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
     }
 
 
+@refinement(of="accepting-log", settings=lambda m: {"end_offsets": "may-fall"}, history=with_history)
+@needs("log", "replica", "quorum", "requests", "next_record_id")
+def what_leaders_commit_and_hold(m: Any, s: Any) -> dict[str, Any]:
+    """The log waits as long as the true leader has records above its high watermark."""
+    waits = some(m.is_true_leader(s, b) & (s.replica[b].high_watermark < s.log[b].length) for b in m.brokers)
+    return {**what_leaders_commit(m, s), "waits": [waits], "offered": s.next_record_id < m.max_records}
+
+
 def _is_agreed(m: Any, s: Any) -> Any:
     """Whether the true leader has what is committed."""
     return for_all(

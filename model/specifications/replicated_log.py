@@ -7,14 +7,29 @@ times, and not only when somebody speaks, is asked for by `must_keep`. A consume
 far the log goes, as readers are told: never past what is committed. After a failover it may be less than before, until
 the new leader has learnt how much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
 
-Left out: who commits, and how long that takes.
+Left out: who commits, and how long that takes. That it happens at all is what the properties at the end say, of fair
+behaviours.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import Model, action, flag, number, per, record, sequence, setting, some, when
+from isrcheck.model.language import (
+    Model,
+    UnknownName,
+    action,
+    flag,
+    for_each,
+    leads_to,
+    number,
+    per,
+    record,
+    sequence,
+    setting,
+    some,
+    when,
+)
 
 
 def any_partition(m: Any) -> Any:
@@ -122,3 +137,32 @@ class ReplicatedLog(Model):
             s.read[p] = []
         if self.end_offsets != "untold":
             s.shown[p] = 0
+
+    @leads_to
+    def lost_is_found(self, s: Any) -> Any:
+        """What is committed and nowhere is found again in the end."""
+        return for_each(lambda p: (~s.kept[p], s.kept[p]), p=range(self.partitions))
+
+    @leads_to
+    def committed_is_shown(self, s: Any) -> Any:
+        """Readers are told of everything that is committed in the end."""
+        if self.end_offsets == "untold":
+            raise UnknownName("property committed-is-shown is about what readers are told; end_offsets is untold")
+
+        def says(p: int) -> Any:
+            behind = s.shown[p] < s.committed[p].length
+            return behind, ~behind
+
+        return for_each(says, p=range(self.partitions))
+
+    @leads_to
+    def committed_is_read(self, s: Any) -> Any:
+        """A consumer reads everything that is committed in the end."""
+        if not self.consumers:
+            raise UnknownName("property committed-is-read is about consumers; set consumers to true")
+
+        def says(p: int) -> Any:
+            behind = s.read[p].length < s.committed[p].length
+            return behind, ~behind
+
+        return for_each(says, p=range(self.partitions))

@@ -36,13 +36,13 @@ def assert_agree(source: str, question: Question, *engines: Engine) -> None:
         assert engine(interpreter, system, *question) == wanted, engine.__name__
 
 
-@examples(300)
+@examples(200)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_traced_transitions_mean_what_the_methods_do_and_arrays_find_it(source: str, question: Question) -> None:
     assert_agree(source, question, by_evaluation, by_arrays)
 
 
-@examples(120)
+@examples(80)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_native_code_finds_what_the_reference_finds_with_the_same_verdicts_and_traces(
     source: str, question: Question

@@ -56,7 +56,7 @@ def test_the_random_graphs_are_of_all_kinds() -> None:
                for s in SEEDS for w, _, _ in both_ways(s) if w.endings is not None)  # fmt: skip
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 4])
+@pytest.mark.parametrize("pairs", [2, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (1, 4))])
 def test_what_is_known_where_a_limit_is_reached_is_true(pairs: int) -> None:
     stopped = 0
     for seed in SEEDS[:40]:

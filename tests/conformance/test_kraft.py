@@ -87,7 +87,7 @@ def test_every_recorded_path_conforms_but_where_its_settings_are_not_kafkas(harn
     report = report_on(harness)
     assert not report.of("differs")
     assert len(report.outcomes) == len(list(SCENARIOS.glob("*/trace.itf.json")))
-    assert len(report.of("conforms")) >= 22
+    assert len(report.of("conforms")) >= 23
     assert not report.of("not-driven-to-its-end")
     settings = {name for x in report.of("differs-as-its-settings-do") for name in x.of_others}
     assert settings >= {

@@ -184,7 +184,7 @@ def crosschecked(tool: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-@pytest.mark.parametrize("tool", [spin, rumur])
+@pytest.mark.parametrize("tool", [spin, pytest.param(*rumur.values, marks=[*rumur.marks, pytest.mark.exhaustive])])
 def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert crosschecked(tool)[0] == 0
     name, written = WRITERS[tool]
@@ -207,6 +207,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written = {"columns": (programs, "expansion"), "compiled": (llvm, "kernel_text")}
@@ -219,15 +220,15 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch:
 
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: lanes.Lanes, node: e.Expression) -> str:
-        a, b = map(self._integer, node.arguments)
-        return self.writer.let(f"icmp slt {lanes.INTEGERS} {a}, {b}")
+    def wrong(self: lanes.Lanes, node: e.Expression, holds: bool = True) -> str:
+        return self._compared(node, "slt" if holds else "sge")
 
     if way == "columns":
         monkeypatch.setattr(np, "less_equal", np.less)
         monkeypatch.setattr(programs, "COMPARISONS", (*programs.COMPARISONS, np.less))
     else:
         monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
+        monkeypatch.setitem(lanes._RELATIONS, "le", wrong)
     assert crosschecked("spin")[0] == 10
 
 

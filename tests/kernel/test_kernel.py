@@ -185,9 +185,9 @@ def compare_expansion(toy: TransitionSystem, states: list[tuple[int, ...]]) -> N
         if evaluate([x.failure], state)[0]
     ]
     wanted = [(i, t, s) for i, state in enumerate(states) for t, s in successors(toy, state)]
-    # Successors of eight states stand together, transition by transition.
-    wanted.sort(key=lambda step: (step[0] // 8, step[1], step[0]))
-    failing.sort(key=lambda step: (step[0] // 8, step[1], step[0]))
+    # Successors of 64 states stand together, transition by transition.
+    wanted.sort(key=lambda step: (step[0] // 64, step[1], step[0]))
+    failing.sort(key=lambda step: (step[0] // 64, step[1], step[0]))
     for kernel in both(toy):
         following, source, which, tally = kernel.expand(kernel.layout.pack(states))
         rows = map(tuple, kernel.layout.unpack(following).tolist())

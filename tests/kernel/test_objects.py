@@ -181,8 +181,10 @@ def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch
     machine = native._machine()
     before = native._surroundings(machine)
     assert machine.triple in before
-    monkeypatch.setattr(native, "_features", lambda: "+other")
-    assert native._surroundings(machine) != before
+    name, features = native._processor()
+    for other in (("another", features), (name, "+other")):
+        monkeypatch.setattr(native, "_processor", lambda other=other: other)
+        assert native._surroundings(machine) != before
 
 
 def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_path: Path) -> None:

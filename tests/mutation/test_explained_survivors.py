@@ -178,23 +178,27 @@ NOTICED: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str, int]] = {
 """Mutants that no scenario notices that was asked: settings at which an invariant does, and in how many states."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HIDDEN)
 def test_where_nothing_hides_it_the_mutant_is_noticed(name: str) -> None:
     cls, settings, action, function, words, length = HIDDEN[name]
     assert lengths(mutated(cls, action, line(function, words)), settings, [NOTICES]) == {NOTICES: length}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("cls", "settings"), [(V2AnswersLate, V2_SMALL), (AlterIsrAnswersLate, ALTER_SMALL)])
 def test_where_answers_are_late_v2_and_alter_isr_hold(cls: type[Model], settings: dict[str, Any]) -> None:
     assert lengths(cls, settings, [NOTICES]) == {}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("cls", "settings"), [(AnswersLate, ONE_ELECTION), (TruncatesByEpochs, TWO_ELECTIONS)])
 def test_where_followers_truncate_by_epochs_v1_holds(cls: type[Model], settings: dict[str, Any]) -> None:
     assert lengths(cls, settings, [NOTICES]) == {}
     assert NOTICES in lengths(ZookeeperListeners, settings, [NOTICES])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NOTICED)
 def test_at_other_settings_the_mutant_is_noticed(name: str) -> None:
     cls, settings, action, edit, invariant, length = NOTICED[name]
@@ -377,6 +381,7 @@ SETTLED_NEXT = {
 """Mutants of alter-isr: an action, another that does what the line does, and the line."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SETTLED_NEXT)
 def test_what_the_line_of_alter_isr_does_another_action_does_next(name: str) -> None:
     """The response is ignored, the command is, or the controller says once more that the ISR is altered."""

@@ -89,6 +89,7 @@ SIZES_OF = {
 """Other sizes, at which the mutant differs."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("design", "action", "function", "words", "names"), MUTANTS, ids=[f"{m[0]}-{m[1]}-{m[2].__name__}" for m in MUTANTS]
 )

@@ -88,6 +88,7 @@ KEPT = {
 }
 
 
+@pytest.mark.exhaustive
 def test_nobody_reads_the_version_that_a_follower_keeps() -> None:
     asked = Question("v3", DESIGN, None, tuple(action for action, _ in KEPT), workers=1)
     found = mutation(asked, wanted=lambda _, mutant: (mutant.action, mutant.edit.words) in KEPT).verdicts

@@ -17,7 +17,14 @@ from isrcheck.checker.library import load_model_class
 def serving(spec: str | Path, **settings: Any) -> Iterator[Server]:
     """A server at which a model is explored."""
     loaded = load_model_class(str(spec))
-    with Server(Walking(loaded, loaded.cls(**settings)), 0) as server:
+    with served(Walking(loaded, loaded.cls(**settings))) as server:
+        yield server
+
+
+@contextmanager
+def served(walking: Walking) -> Iterator[Server]:
+    """A server of what is to be walked."""
+    with Server(walking, 0) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

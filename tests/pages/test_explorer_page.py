@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from isrcheck.checker.explorer.beside import Beside
+from isrcheck.checker.explorer.walking import Walking
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.refinement.named import load_mapping, load_specification
 from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP
-from tests.pages.serving import serving
+from tests.pages.serving import served, serving
+from tests.refinement.clocks import FILE, asked
 from tests.scenarios.shipped import FOLDERS
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
@@ -260,3 +265,33 @@ def test_another_page_in_the_same_browser_gets_no_answer(browser: Browser, kip_1
             kip_101,
         )
         assert answer == "refused"
+
+
+def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Path) -> None:
+    """The hour is twice that of the small hand, and at the last one the large hand steps over it."""
+    file, out = tmp_path / "clock.py", tmp_path / "out.json"
+    file.write_text(FILE)
+    assert asked(file, "by-the-large-hand", "--quiet", "--json", out).code == 12
+    loaded, specification = load_model_class(f"{file}:Hands"), load_specification(f"{file}:Clock")
+    _, mapping = load_mapping(loaded, specification, "by-the-large-hand")
+    model = loaded.cls()
+    with served(Walking(loaded, model, Beside(specification, mapping, model, {}))) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        assert status(browser, "refines-clock:Clock") == "true"
+        browser.one("#file").send_keys(str(out))
+        browser.await_text("#where", "state 1 of 5")
+        for state in (2, 3, 4):
+            browser.press("ARROW_RIGHT")
+            browser.await_text("#where", f"state {state} of 5")
+        assert "refines-clock:Clock will be false" in browser.text("#choices")
+        assert "clock:Clock.early: true → false" in browser.text("#choices")
+        browser.press("ARROW_RIGHT")
+        browser.await_text("#where", "state 5 of 5")
+        assert status(browser, "refines-clock:Clock") == "false"
+        browser.run(
+            "arguments[0].querySelector('button').click()", browser.one("[data-invariant='refines-clock:Clock']")
+        )
+        browser.await_text("[data-invariant='refines-clock:Clock'] .reason", "no action of it changes that")
+        assert "clock:Clock.hour" in browser.text("#now")
+    assert browser.complaints() == []

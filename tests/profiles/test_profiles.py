@@ -236,6 +236,7 @@ def meaning(system: TransitionSystem) -> Any:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("design", PLAIN)
 def test_a_setting_that_is_said_to_do_nothing_does_nothing(design: str) -> None:
     cls = load_model_class(design).cls

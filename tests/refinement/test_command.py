@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from isrcheck.checker.refinement.watching import Watching
 from tests.cli.running import run
 from tests.refinement.clocks import asked, read
 
@@ -55,7 +56,7 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
     ] == [
         "  for k 2, where",
         "     small  2",
-        "",
+        "  Two things came together, and step 5 made of them what is wrong:",
     ]
     assert told[-2:] == ["What clock:Clock does not allow", "  early  true -> false  no action of it changes that"]
     found = read(tmp_path / "out.json")
@@ -223,7 +224,7 @@ def test_a_mapping_with_a_mistake_is_refused_in_a_line(clock: Path, mapping: str
     [
         (
             ("kip-320", "--spec", "strange"),
-            "there is no specification 'strange'; known: replicated-log; or name a file: my_log.py",
+            "there is no specification 'strange'; known: accepting-log, replicated-log; or name a file: my_log.py",
         ),
         (
             ("async-isr",),
@@ -234,6 +235,10 @@ def test_a_mapping_with_a_mistake_is_refused_in_a_line(clock: Path, mapping: str
          "specification replicated-log; did you mean what-leaders-commit? known: what-leaders-commit"),
         (("kip-320", "--spec-setting", "size=3"), "model replicated-log has no setting 'size'; did you mean log_size? "
          "known: consumers, deletions, end_offsets, log_size, max_leader_epoch, max_records, must_keep, partitions"),
+        (("kip-320", "-s", "replicas=x"), "setting replicas is a whole number from 1 to 8, not 'x'"),
+        (("kip-32",), "there is no model 'kip-32'; did you mean kip-320 or kip-279 or kip-101? known: alter-isr, "
+         "async-isr, kip-101, kip-279, kip-320, kip-320-first-try, kraft, majority, primary-backup, truncate-to-hw, "
+         "v1, v2, v3; or name a file: my_model.py"),
         (("kip-320", "-s", "size=3"), "model kip-320 has no setting 'size'; did you mean log_size? known: log_size, "
          "max_leader_epoch, max_records, replicas"),
     ],
@@ -275,3 +280,17 @@ def test_a_specification_that_has_no_meaning_somewhere_exits_75(clock: Path) -> 
     clock.write_text(text.replace('"hour": s.small,', '"hour": when(s.small == 0, 0, 4 - s.small),', 1))
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert (outcome.code, outcome.err) == (75, "isrcheck: clock.py:22: hour: the value 4 is not a number from 0 to 3\n")
+
+
+def test_an_interrupt_leaves_whole_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Watching._judge
+
+    def interrupted(self: Watching, levels: Any, level: int) -> Any:
+        if level == 4:
+            raise KeyboardInterrupt
+        return judge(self, levels, level)
+
+    monkeypatch.setattr(Watching, "_judge", interrupted)
+    outcome = asked(clock, "by-the-small-hand", "--quiet")
+    assert (outcome.code, outcome.err) == (130, "")
+    assert outcome.out.startswith("INCOMPLETE  clock:Hands: interrupted; no violation in 3 states, depth 3\n")

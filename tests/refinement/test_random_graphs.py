@@ -9,8 +9,10 @@ import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.refinement import refining, watching
 from isrcheck.checker.refinement.abstraction import Abstraction
+from isrcheck.checker.refinement.allowed import Allowed, TooMany
 from isrcheck.checker.refinement.refined import Refined
 from isrcheck.checker.results import Exit, Trace
 from tests.refinement.graphs import NOTHING, STATES, Pair, drawn
@@ -88,3 +90,36 @@ def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
         pair = drawn(seed)
         same = Pair(pair.first, pair.first, tuple(range(STATES)), 1)
         assert asked(same).result.verdict == "holds"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_refused_step_is_not_lost_where_another_cannot_be_judged(
+    monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """The specification has too many states from the first refusal on, or from the beginning."""
+    asking, seen = Allowed.leads, Counter[str]()
+    for seed in SEEDS[:40]:
+        refused = list[bool]()
+
+        def leads(self: Allowed, a: Words, b: Words, refused: list[bool] = refused) -> bool:
+            if refused or not first:
+                raise TooMany
+            answer = asking(self, a, b)
+            refused.extend([True] * (not answer))
+            return answer
+
+        pair = drawn(seed)
+        monkeypatch.setattr(Allowed, "leads", leads)
+        found = asked(pair)
+        finding, truth = found.result.findings[found.name], pair.first_mistake()
+        if truth is not None and truth[0] == "refused" and truth[1] > 1 and first:
+            assert (finding.verdict, found.result.exit_code) == ("violated", Exit.VIOLATED)
+            assert finding.trace is not None
+            assert finding.trace.length == truth[1]
+            assert found.refused
+            seen["exact" if finding.canonical else "not the least"] += 1
+        elif not first and truth is None:
+            assert finding.verdict in ("incomplete", "holds")  # it holds where there is no step to judge
+            seen[finding.verdict] += 1
+    assert min(seen.values()) >= 1, seen
+    assert len(seen) >= 2 - (not first), seen

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from isrcheck.checker.review import reviewing, verdicts
 from tests.cli.running import run
 from tests.review.test_review import essence, reviewed
 
@@ -171,6 +174,62 @@ def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, mon
     assert "mends deadlock" in essence(said)[0]
 
 
+# --- settings of two versions -----------------------------------------------------------------------------------------
+
+GUARD = """\
+    guard = setting(False, meaning="stops in time")
+    slack = setting(1, at_least=1, at_most=3, meaning="slack")
+"""
+GUARDED = ("s.require(s.n < self.top)", "s.require(s.n < (2 if self.guard else self.top))")
+SLACK = ("s.n <= 2", "s.n <= 2 + self.slack * (0 if self.guard else 1)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (GUARD, GUARD.replace("setting(False", "setting(True"), "guard false -> true (stops in time)."),
+        (
+            GUARD + '    extra = setting(0, at_least=0, at_most=1, meaning="nothing")\n',
+            GUARD.replace("setting(False", "setting(True"),
+            "guard false -> true (stops in time); extra gone (nothing).",
+        ),
+        (
+            GUARD,
+            GUARD.replace("setting(False", "setting(True").replace("1, at_least=1", "2, at_least=2"),
+            "guard false -> true (stops in time); slack 1 -> 2 (slack).",
+        ),
+    ],
+    ids=["alone", "beside a setting that is gone", "beside a value that the new one does not take"],
+)
+def test_a_default_that_changes_is_a_change_of_a_setting_and_mends(
+    tmp_path: Path, old: str, new: str, cause: str
+) -> None:
+    """What the invariant says depends on the settings: at those of one of them both versions say the same."""
+    texts = (("    # settings\n", old), GUARDED, SLACK), (("    # settings\n", new), GUARDED, SLACK)
+    before, after = (written(tmp_path, f"{name}.py", *each) for name, each in zip("ab", texts, strict=True))
+    said, data = reviewed(tmp_path, before, after, "-s", "top=5", "--no-scenarios")
+    assert essence(said)[0].startswith("a -> b mends small (violated in 5 states before)")
+    assert essence(said)[1] == f"What changes: {cause}"
+    assert (data["settings"][0], data["narrower"]) == (["guard", "false", "true"], [])
+
+
+def test_what_is_violated_no_more_within_narrower_bounds_is_not_mended(tmp_path: Path) -> None:
+    """Three is not counted any more: whether the number is small then, nobody has looked."""
+    wide, narrow = written(tmp_path, "wide.py"), written(tmp_path, "narrow.py", ("top = setting(3", "top = setting(2"))
+    said, data = reviewed(tmp_path, wide, narrow, "--no-scenarios")
+    assert data["narrower"] == ["top"]
+    assert "mends" not in essence(said)[0]
+    assert "asks otherwise small (violated in 4 states before, holds after)" in essence(said)[0]
+    assert "  Less is looked at after (top): what is violated no more for that is not mended" in said.out.splitlines()
+    # The same where it is said on the command line; and with more to look at, what holds now is mended.
+    said, _ = reviewed(tmp_path, wide, wide, "--b-setting", "top=2", "--no-scenarios")
+    assert "asks otherwise small" in essence(said)[0]
+    stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
+    said, data = reviewed(tmp_path, wide, stops, "--b-setting", "top=5", "--no-scenarios")
+    assert data["narrower"] == []
+    assert "mends small" in essence(said)[0]
+
+
 # --- what has no answer ----------------------------------------------------------------------------------------------
 
 
@@ -259,3 +318,103 @@ def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatc
     said, data = reviewed(tmp_path, model, model)
     assert said.code == 0
     assert "Not asked: counterexamples/damaged/scenario.toml: not TOML" in said.out
+
+
+def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 2 on it looks into an empty log: nobody comes so far in the review, and all do in the scenario."""
+    recorded(tmp_path, monkeypatch)
+    looks = ("s.require(s.n < self.top)", "s.require(s.n < self.top, (s.n < 2) | (s.log.at(0) == 0))")
+    old, new = written(tmp_path, "model.py"), written(tmp_path, "new.py", looks)
+    said, data = reviewed(tmp_path, old, new, "-s", "top=2")
+    (line,) = [i for i, text in enumerate(new.read_text().splitlines(), 1) if "s.log.at(0)" in text]
+    assert said.code == 152
+    (turned,) = data["scenarios"]["turned"]
+    assert (turned["name"], turned["turn"], turned["before"]) == ("far", "open", "small violated in 4 states")
+    assert turned["after"] == f"no meaning: new.py:{line}: offset 0 of a sequence of length 0"
+    assert "leaves open scenario far" in essence(said)[0]
+
+
+def test_a_scenario_that_the_new_version_cannot_be_asked_is_said_and_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(tmp_path, monkeypatch, SCENARIO.replace("top = 5", "top = 5\nstep = 1"))
+    new = ("    step = setting(1", "    leap = setting(1"), ("self.step", "self.leap")
+    place = tmp_path / "new"
+    place.mkdir()
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), written(place, "model.py", *new))
+    ((_, why),) = (each.values() for each in data["scenarios"]["not_asked"])
+    assert why.endswith(" has no setting step")
+    assert (said.code, data["scenarios"]["lost"], data["scenarios"]["asked"]) == (152, ["far"], 0)
+    assert "cannot be asked scenario far" in essence(said)[0]
+    assert f"  Not asked, because {why}: far" in said.out.splitlines()
+    # The other way round it is the old version that has no such setting: nothing is lost.
+    said, data = reviewed(tmp_path, place / "model.py", tmp_path / "model.py")
+    assert (said.code, data["scenarios"]["lost"]) == (0, [])
+    assert [each["name"] for each in data["scenarios"]["not_asked"]] == ["far"]
+
+
+def test_a_scenario_that_promises_something_of_an_action_that_is_gone_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = SCENARIO.replace('invariants = ["small"]', 'invariants = ["small"]\nliveness = ["comes-back"]')
+    recorded(tmp_path, monkeypatch, text.replace("[settings]", '[fairness]\nstrong = ["down"]\n[settings]'))
+    new = written(tmp_path, "new.py", ("def down", "def back"))
+    said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
+    assert data["scenarios"]["not_asked"] == [{"name": "far", "reason": "model new has no action 'down'"}]
+    assert said.code == 0
+
+
+def test_a_line_of_a_section_is_escaped_in_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "counterexamples" / "a*b*<i>[x](y)"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text("title = ")
+    monkeypatch.chdir(tmp_path)
+    model = written(tmp_path, "model.py")
+    said = run("review", model, model, "--markdown", "-")
+    assert said.code == 0
+    (line,) = [line for line in said.out.splitlines() if line.startswith("Not asked: counterexamples")]
+    assert "a\\*b\\*" in line
+    assert "<i>" not in line
+    assert "[x](y)" not in line
+
+
+def test_what_cannot_be_compared_is_named_in_the_first_lines(tmp_path: Path) -> None:
+    new = written(tmp_path, "new.py", ("sequence(number(0, 3), 2)", "number(0, 3)"), ("s.n <= 2", "s.n <= 3"))
+    said, _ = reviewed(tmp_path, written(tmp_path, "old.py"), new, "--no-scenarios")
+    assert essence(said)[2] == (
+        "Behaviour: no history of n is new, and none is gone. Not compared, for they are not of the same kind: log."
+    )
+
+
+def test_a_missing_model_is_called_as_the_usage_calls_it(tmp_path: Path) -> None:
+    for arguments, missing in (((), "'OLD'"), ((written(tmp_path, "model.py"),), "'NEW'")):
+        said = run("review", *arguments)
+        assert said.code == 2
+        assert f"Missing argument {missing}" in said.err
+
+
+@pytest.mark.parametrize("part", ["verdicts", "proofs"])
+def test_an_interrupt_ends_a_review_although_something_is_violated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """What was seen until then is violated, and the exit code of that search is another one."""
+
+    def interrupted(asked: Any) -> Any:
+        return lambda *given, **more: replace(asked(*given, **more), reason="interrupted")
+
+    if part == "verdicts":
+        monkeypatch.setattr(verdicts, "check", interrupted(verdicts.check))
+    else:
+        monkeypatch.setattr(reviewing, "prove", interrupted(reviewing.prove))
+    model = written(tmp_path, "model.py")
+    said = run("review", model, model, "--no-scenarios", "--prove", "--b-setting", "step=2")
+    assert (said.code, said.out, said.err) == (130, "", "isrcheck: interrupted\n")
+
+
+def test_the_obligation_that_breaks_is_named(tmp_path: Path) -> None:
+    """Two is the most as long as nobody counts on from there: that the number is small is kept by each step."""
+    stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
+    said, data = reviewed(tmp_path, stops, written(tmp_path, "goes_on.py"), "--no-scenarios", "--prove")
+    assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "not proved"]
+    assert "  goes-on does not keep: small after up" in said.out.splitlines()
+    assert said.code == 12

@@ -73,6 +73,20 @@ def test_files_that_are_not_what_was_written(dataset: Path, table: str, way: str
         refused(dataset, said, lambda folder: Dataset.open(str(folder)).require_files())
 
 
+def test_each_file_that_counts_is_looked_at(dataset: Path) -> None:
+    """Cut, flipped or deleted: every one of the files of states and transitions, of every level."""
+    parts = [part for table in ("states", "transitions") for part in sorted((dataset / table).rglob("*.parquet"))]
+    assert len(parts) == sum(len(x.files) + len(x.transitions) for x in Dataset.open(str(dataset)).levels) > 6
+    for part in parts:
+        whole = part.read_bytes()
+        for change in WAYS.values():
+            changed = change(whole)
+            part.unlink() if changed is None else part.write_bytes(changed)
+            refused(dataset, f"{part.relative_to(dataset)} is missing or damaged; nothing was changed")
+            part.write_bytes(whole)
+    Dataset.resume(str(dataset)).close()
+
+
 def test_what_is_read_to_be_analyzed_is_compared_with_its_hash(dataset: Path) -> None:
     entry = Dataset.open(str(dataset)).levels[2].files[0]
     query = {"root": str(dataset), "files": [[3, entry["path"], entry["sha256"]]]}

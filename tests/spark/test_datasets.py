@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets import summary
+from isrcheck.checker.datasets import dataset, summary
 from isrcheck.checker.datasets.common import common
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.origin import Origin, origin_of
-from isrcheck.checker.datasets.plots import Panel, svg
+from isrcheck.checker.datasets.plots import Panel, plotted
 from isrcheck.checker.datasets.refusals import DatasetRefused
+from isrcheck.checker.datasets.shapes import svg
 from isrcheck.checker.engines import reference
 from isrcheck.checker.engines.spark import analysis
 from isrcheck.checker.engines.spark.cluster import Cluster
@@ -140,19 +141,6 @@ def _words(data: bytes) -> Any:
     return np.frombuffer(data, dtype=np.uint64).reshape(1, -1)
 
 
-def test_decoded_states(spark: Spark, kip_320: Explored, tmp_path: Path) -> None:
-    analysis.decode(spark, kip_320.dataset, str(tmp_path / "decoded"))
-    rows = pq.read_table(tmp_path / "decoded").to_pylist()
-    paths = [leaf["path"] for leaf in kip_320.dataset.header["leaves"]]
-    found = {(int(row["level"]), tuple(row[path] for path in paths)) for row in rows}
-    assert len(rows) == len(found)
-    assert found == {
-        (level, kip_320.origin.interpreter.leaves(state))
-        for level, states in enumerate(kip_320.levels, start=1)
-        for state in states
-    }
-
-
 # --- differences ----------------------------------------------------------------------------------------------------
 
 
@@ -212,7 +200,7 @@ def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Pa
 
 def test_plots_are_whole_svg() -> None:
     panels = [Panel("a < b", ["1", "2"], {"x & y": [3, 4], "z": [0, 1]}), Panel("nothing", [], {})]
-    root = ElementTree.fromstring(svg(panels))
+    root = ElementTree.fromstring(svg(plotted(panels)))
     bars = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if len(e)]
     assert [bar[0].text for bar in bars] == ["x & y, 1: 3", "x & y, 2: 4", "z, 2: 1"]
     heights = [float(bar.attrib["height"]) for bar in bars]
@@ -291,6 +279,26 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
     part.unlink()
     said = run("diff", kip_320.dataset.root, str(tmp_path / "x"), "--master", "local[1]")
     assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
+
+
+def test_executors_look_whether_a_large_dataset_is_whole(
+    spark: Spark, tmp_path: Path, kip_101: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "MUCH", 0)
+    folder = tmp_path / "x"
+    shutil.copytree(kip_101.dataset.root, folder)
+    entries = [entry for level in kip_101.dataset.levels for entry in (*level.files, *level.transitions)]
+    chosen = [entries[3], entries[-1]]
+    (folder / chosen[0]["path"]).unlink()
+    content = (folder / chosen[1]["path"]).read_bytes()
+    (folder / chosen[1]["path"]).write_bytes(content[:60] + bytes([content[60] ^ 1]) + content[61:])
+    listed = [(entry["path"], entry["sha256"]) for entry in entries]
+    assert sorted(spark.damaged(str(folder), listed)) == sorted(entry["path"] for entry in chosen)
+    with pytest.raises(DatasetRefused, match="is missing or damaged; nothing was changed"):
+        Dataset.resume(str(folder), look=spark.damaged)
+    shutil.rmtree(folder)
+    shutil.copytree(kip_101.dataset.root, folder)
+    Dataset.resume(str(folder), look=spark.damaged).close()
 
 
 def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:

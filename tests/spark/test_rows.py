@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.spark import files, rows
+from isrcheck.checker.engines.spark import files, kernels, rows, tasks
+from isrcheck.checker.engines.spark.search import sizes
+from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.hashing import owner_hash
 from tests.agreement.profiles import examples
+from tests.kernel.toys import grid
 
 States = list[tuple[int, int]]
 SPREAD = 1 << 61
@@ -31,6 +36,7 @@ def listed(array: np.ndarray) -> States:
     return [tuple(row) for row in array.tolist()]
 
 
+hashes = st.integers(0, (1 << 64) - 1)
 states = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=40)
 
 
@@ -132,6 +138,21 @@ def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:
     reader.close()
 
 
+@examples(100)
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)).map(sorted), max_size=9), st.integers(1, 9)
+)
+def test_an_owner_is_given_the_files_that_may_have_its_states(ends: list[list[int]], parts: int) -> None:
+    entries = [{"path": str(i), "hashes": [f"{end:016x}" for end in pair]} for i, pair in enumerate(ends)]
+    limits = rows.bounds(parts)
+    work = {"plan": SimpleNamespace(value=files.plan(entries[:4], entries[4:], limits))}
+    for owner, (low, high) in enumerate(itertools.pairwise(limits)):
+        wanted = [e for e, (first, last) in zip(entries, ends, strict=True) if first < high and last >= low]
+        mine = files.mine(work, owner)
+        assert [*mine["frontier"], *mine["known"]] == wanted
+        assert all(e in entries[:4] for e in mine["frontier"])
+
+
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 8, 200])
 def test_every_hash_has_one_owner_the_one_of_its_first_bits(parts: int) -> None:
     limits = rows.bounds(parts)
@@ -144,3 +165,29 @@ def test_every_hash_has_one_owner_the_one_of_its_first_bits(parts: int) -> None:
 
 def test_a_power_of_two_gives_the_partitions_of_the_local_engine() -> None:
     assert rows.bounds(16) == [p << 60 for p in range(17)]
+
+
+def test_the_newest_files_are_read_first_and_no_others_for_what_they_have(tmp_path: Path) -> None:
+    """Two files of known states; candidates that the newer one has are not looked for in the older one."""
+    system = grid([40, 40])
+    kernel, limits = Kernel(system), rows.bounds(1)
+    base = {"root": str(tmp_path), "states": "states", "kernel": sizes(kernel, False), "bounds": limits}
+    work = {**base, "most_runs": 8, "group": 50, "plan": files.plan([], [], limits)}
+    kernels.at_hand(work, kernel.code)
+    (tmp_path / "states").mkdir()
+    every = kernel.layout.pack([(x, y) for x in range(40) for y in range(40)])
+    older, newer = (tasks.merge(work, 0, [rows.distinct(part, kernel.hashes(part))[0].tobytes()])["part"]
+                    for part in (every[:800], every[800:1200]))  # fmt: skip
+    known = {**work, "plan": files.plan([], [older, newer], limits)}
+
+    def merged(states: np.ndarray) -> tuple[int, int]:
+        report = tasks.merge(known, 0, [rows.distinct(states, kernel.hashes(states))[0].tobytes()])
+        return report["distinct"], report["read"]
+
+    size = {entry["path"]: 8 * kernel.words * entry["rows"] for entry in (older, newer)}
+    new, read = merged(every[800:1200])
+    assert new == 0
+    assert 0 < read <= 1.1 * size[newer["path"]]
+    new, read = merged(every)
+    assert new == 400
+    assert read > size[older["path"]] / 2

@@ -62,15 +62,6 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
     )
 
 
-def decode(spark: Spark, dataset: Dataset, to: str) -> None:
-    """Writes every state with a column for each leaf, as Parquet in a new folder partitioned by level."""
-    query = query_of(dataset)
-    columns = ", ".join(["level int", *(f"`{name}` bigint" for name in query["names"])])
-    table = spark.over(len(query["files"]), queries.decoded(query), columns)
-    write = table.write.partitionBy("level").parquet
-    spark.run(lambda: write(to), lambda: None, label(dataset, "states, decoded"))
-
-
 # --- differences ----------------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,10 @@ groups in which they can be. A file is named by the root of its dataset and its 
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -56,14 +58,19 @@ class Written(io.RawIOBase):
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
 
-def require_whole(root: str, path: str, sha256: str) -> None:
-    """`ValueError` where a file is not what its manifest says."""
+def is_whole(root: str, path: str, sha256: str) -> bool:
+    """Whether a file is what its manifest says."""
     filesystem, place = located(root, path)
     digest = hashlib.sha256()
     with filesystem.open_input_stream(place) as stream:
         while part := stream.read(1 << 24):
             digest.update(part)
-    if digest.hexdigest() != sha256:
+    return digest.hexdigest() == sha256
+
+
+def require_whole(root: str, path: str, sha256: str) -> None:
+    """`ValueError` where a file is not what its manifest says."""
+    if not is_whole(root, path, sha256):
         raise ValueError(f"{path} {CHANGED}")
 
 
@@ -91,9 +98,29 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
     return {"rows": count, **stream.end(), "hashes": ends}
 
 
-def overlapping(entries: Iterable[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """The files that may have hashes of `low..high-1`."""
-    return [e for e in entries if int(e["hashes"][0], 16) < high and int(e["hashes"][1], 16) >= low]
+def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
+    """For each owner the files that may have its states, of the level to expand and of all known ones, as JSON.
+
+    A task is given this list as a whole and reads of it what is its own: with many owners each has files of its own.
+    """
+    found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
+    for name, entries in (("frontier", frontier), ("known", known)):
+        for entry in entries:
+            first, last = (bisect.bisect_right(bounds, int(end, 16)) - 1 for end in entry["hashes"])
+            for owner in range(first, last + 1):
+                found[owner][name].append(entry)
+    return [json.dumps(lists).encode() for lists in found]
+
+
+def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
+    """What the plan of a work has for an owner: files by `frontier` and `known`."""
+    lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
+    return lists
+
+
+def shared(value: Any) -> Any:
+    """What is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
+    return value.value if hasattr(value, "value") else value
 
 
 class Reader:
@@ -140,7 +167,7 @@ class Reader:
         for start in range(0, len(groups), SLAB):
             chosen = groups[start : start + SLAB]
             column = self._file.read_row_groups(chosen, use_threads=False).column(0)
-            self.read += sum(self._file.metadata.row_group(g).total_byte_size for g in chosen)
+            self.read += sum(self._file.metadata.row_group(g).column(0).total_compressed_size for g in chosen)
             parts = [_words(chunk) for chunk in column.chunks if len(chunk)]
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             yield rows, self._hash_of(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.datasets.manifests import Level
-from isrcheck.checker.engines.spark import kernels, rows, steps
+from isrcheck.checker.engines.spark import files, kernels, rows, steps
 from isrcheck.checker.engines.spark.session import Spark
 from isrcheck.checker.exploration import Edges
 from isrcheck.checker.kernel.compile import Integers, Kernel
@@ -61,7 +61,7 @@ class StoredLevels:
 
     def level_states(self, level: int) -> Words:
         """All states of a level, read into this process."""
-        work = {**self._work, "frontier": self._history[level - 1].files, "bounds": rows.bounds(1)}
+        work = {**self._work, **self._planned(level, rows.bounds(1))}
         kernels.at_hand(work, self.kernel.code)
         parts = [states for states, _ in steps.blocks(work, kernels.kernel_of(work), 0)]
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
@@ -86,13 +86,17 @@ class StoredLevels:
     def _scan(self, level: int, ask: dict[str, Any]) -> tuple[Words, Integers, Words]:
         """Sources, transitions and successors of the steps asked for."""
         stored = self._history[level - 1]
-        work = {**self._work, "frontier": stored.files, "ask": ask, "level": level}
+        work = {**self._work, "ask": ask, "level": level}
         if self._spark is not None and stored.distinct > max(self._threshold, SMALL):
-            answers = self._spark.scan({**work, "bounds": self._owners()}, self.kernel.text)
+            answers = self._spark.scan({**work, **self._planned(level, self._owners())}, self.kernel.text)
         else:
-            answers = [steps.scan(kernels.at_hand({**work, "bounds": rows.bounds(1)}, self.kernel.code), 0)]
+            work |= self._planned(level, rows.bounds(1))
+            answers = [steps.scan(kernels.at_hand(work, self.kernel.code), 0)]
         sources, transitions, targets = (b"".join(column) for column in zip(*answers, strict=True))
         return self._rows(sources), np.frombuffer(transitions, dtype=np.int64), self._rows(targets)
+
+    def _planned(self, level: int, bounds: list[int]) -> kernels.Work:
+        return {"bounds": bounds, "plan": files.plan(self._history[level - 1].files, (), bounds)}
 
     def _rows(self, data: bytes) -> Words:
         return np.frombuffer(data, dtype=np.uint64).reshape(-1, self.kernel.words)

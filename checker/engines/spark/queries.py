@@ -30,6 +30,24 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
             reader.close()
 
 
+def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """(path) of files, given as paths with SHA-256 by number, that are not there or not what they were."""
+
+    def whole(path: str, sha256: str) -> bool:
+        try:
+            return files.is_whole(root, path, sha256)
+        except FileNotFoundError:
+            return False
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                if not whole(*listed[number]):
+                    yield table({"path": [listed[number][0]]})
+
+    return run
+
+
 def leaf(states: Array, place: list[int]) -> Array:
     """The integers of a leaf."""
     word, shift, width, low = place
@@ -67,20 +85,6 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
                 degree = np.flatnonzero(counts)
                 same = np.ones(len(degree), dtype=np.int32)
                 yield table({"level": same * level, "degree": degree.astype(np.int32), "states": counts[degree]})
-
-    return run
-
-
-def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A column for each leaf, and the level."""
-
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
-        for level, slab in each_file(query, batches):
-            for start in range(0, len(slab), 1 << 16):
-                states = slab[start : start + (1 << 16)]
-                columns = [pa.array(leaf(states, place)) for place in query["places"]]
-                levels = pa.array(np.full(len(states), level, dtype=np.int32))
-                yield pa.RecordBatch.from_arrays([levels, *columns], ["level", *query["names"]])
 
     return run
 

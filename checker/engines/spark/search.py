@@ -46,7 +46,7 @@ def search(
     started = time.perf_counter()
     kernel = Kernel(system)
     compiled = time.perf_counter()
-    dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, leaving)
+    dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, spark, leaving)
     leaving.callback(dataset.close)
     run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
     answer = run.explore(keep_going, deadlock)
@@ -57,9 +57,9 @@ def search(
     return answer, run.levels
 
 
-def _dataset(header: dict[str, Any], cluster: Cluster, leaving: ExitStack) -> Dataset:
+def _dataset(header: dict[str, Any], cluster: Cluster, spark: Spark, leaving: ExitStack) -> Dataset:
     if (root := cluster.resume) is not None:
-        return Dataset.resume(root, lambda found: require_same(root, found, header))
+        return Dataset.resume(root, lambda found: require_same(root, found, header), spark.damaged)
     if cluster.checkpoint is not None:
         return Dataset.create(cluster.checkpoint, header)
     if not cluster.on_this_machine:
@@ -148,12 +148,13 @@ class Search:
 
     def _work(self, number: int) -> kernels.Work:
         states, steps = self.dataset.prepare(number + 1)
-        last = self.history[-1] if self.history else None
-        frontier, known = (last.files, last.runs) if last else ([], [])
-        return {
-            **self.work, "states": states, "steps": steps, "frontier": frontier, "known": known, "level": number,
-            "states_of_level": last.distinct if last else 0,
-        }  # fmt: skip
+        distinct = self.history[-1].distinct if self.history else 0
+        return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
+
+    def _planned(self, bounds: list[int]) -> kernels.Work:
+        """Where each owner's hashes begin, and which files it reads."""
+        frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
+        return {"bounds": bounds, "plan": files.plan(frontier, known, bounds)}
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
@@ -162,12 +163,13 @@ class Search:
             self._require_shared()
         begin = time.perf_counter()
         if large:
-            answers = self.spark.level({**work, "bounds": self.owners()}, self.kernel.text, self._wait)
+            answers = self.spark.level({**work, **self._planned(self.owners())}, self.kernel.text, self._wait)
             reports = [json.loads(text) for text in answers]
             require_each_owner(reports, len(self.owners()) - 1)
             by = "spark"
         else:
-            work, payloads, reports = kernels.at_hand({**work, "bounds": EVERYTHING}, self.kernel.code), [], []
+            work, payloads, reports = {**work, **self._planned(EVERYTHING)}, [], []
+            kernels.at_hand(work, self.kernel.code)
             for _, data, report in tasks.expand(work, 0):
                 payloads += [data] if data else []
                 reports += [json.loads(report)] if report else []
@@ -190,7 +192,7 @@ class Search:
             "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0,
             "seconds": 0.0, "outside": tasks.bits(np.bitwise_or.reduce(verdicts[outside], axis=0)), "transitions": None,
         }  # fmt: skip
-        work = kernels.at_hand({**self._work(0), "bounds": EVERYTHING}, self.kernel.code)
+        work = kernels.at_hand({**self._work(0), **self._planned(EVERYTHING)}, self.kernel.code)
         first, _ = rows.distinct(packed[~outside], self.kernel.hashes(packed[~outside]))
         merged = tasks.merge(work, 0, [first.tobytes()])
         found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])

@@ -6,9 +6,9 @@ import atexit
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from isrcheck.checker.datasets import places
 from isrcheck.checker.datasets.refusals import ClusterFailed, DatasetRefused
-from isrcheck.checker.engines.spark import files, kernels, queries, requirements, rows, steps, tasks
+from isrcheck.checker.engines.spark import decoding, files, kernels, queries, requirements, rows, steps, tasks
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.interruptions import raise_if_asked
 from isrcheck.checker.engines.spark.starting import session_of
 from isrcheck.checker.kernel import native
 
-SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries)
+SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, decoding)
 """The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 SCANNED: Final = "sources binary, transitions binary, targets binary"
@@ -92,9 +92,11 @@ class Spark:
         def job() -> Any:
             self.send(work, text)
             owners = len(work["bounds"]) - 1
-            expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(work), EXPANDED)
-            merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(work), "report string")
-            return merged.collect()
+            with self._shared(work["plan"]) as plan:
+                sent = {**work, "plan": plan}
+                expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(sent), EXPANDED)
+                merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(sent), "report string")
+                return merged.collect()
 
         for _ in range(ATTEMPTS - 1):
             try:
@@ -110,15 +112,32 @@ class Spark:
         def job() -> Any:
             self.send(work, text)
             owners = len(work["bounds"]) - 1
-            return self.session.range(0, owners, 1, owners).mapInArrow(steps.scanning(work), SCANNED).collect()
+            with self._shared(work["plan"]) as plan, self._shared(work["ask"].get("into", b"")) as into:
+                ask = {**work["ask"], "into": into} if "into" in work["ask"] else work["ask"]
+                scanning = steps.scanning({**work, "plan": plan, "ask": ask})
+                return self.session.range(0, owners, 1, owners).mapInArrow(scanning, SCANNED).collect()
 
         found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps that are asked for")
         return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
+
+    @contextmanager
+    def _shared(self, value: Any) -> Iterator[Any]:
+        """What each executor gets once: in what a task is sent it would be there as often as there are tasks."""
+        sent = self.context.broadcast(value)
+        try:
+            yield sent
+        finally:
+            sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
         """A table of what a function for `mapInArrow` gives for the numbers up to `count`."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
+
+    def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
+        """Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
+        table = self.over(len(listed), queries.damaged(root, listed), "path string")
+        return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 
     def rows(self, table: Any, what: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]

@@ -19,7 +19,7 @@ Array = Any
 def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
     """The states of the level that an owner has, as many as the kernel takes at once, and the bytes read for them."""
     low, high = work["bounds"][owner : owner + 2]
-    for entry in files.overlapping(work["frontier"], low, high):
+    for entry in files.mine(work, owner)["frontier"]:
         reader = files.Reader(work["root"], entry["path"], kernel.hashes)
         before = 0
         for states, _ in reader.between(low, high):
@@ -71,7 +71,7 @@ def scan(work: Work, owner: int) -> tuple[bytes, bytes, bytes]:
     sources, transitions, targets = [], [], []
     into = hashes = None
     if "into" in ask:
-        into = np.frombuffer(ask["into"], dtype=np.uint64).reshape(-1, kernel.words)
+        into = np.frombuffer(files.shared(ask["into"]), dtype=np.uint64).reshape(-1, kernel.words)
         into, hashes = rows.distinct(into, kernel.hashes(into))
     for states, _ in blocks(work, kernel, owner):
         if "failing" in ask:

@@ -1,8 +1,8 @@
 """What executors do for one level: expand an owner's states, then keep what is new of an owner's candidates.
 
-A *work* is a dictionary that says everything: where the dataset lies, the kernel, the files of the level to expand
-and of the states known so far, where each owner's hashes begin. Nothing is written under a name that another attempt
-of the same task could use, and nothing counts before the driver commits the level.
+A *work* is a dictionary that says everything: where the dataset lies, the kernel, where each owner's hashes begin, and
+a plan: the files of the level to expand and of the states known so far, by owner. Nothing is written under a name that
+another attempt of the same task could use, and nothing counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -100,12 +100,14 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     received = sum(part.nbytes for part in given)
     found, hashes = rows.together([(part, kernel.hashes(part)) for part in given], kernel.words, low, high)
     del given, payloads[:]
-    mine, read = files.overlapping(work["known"], low, high), 0
+    mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    for entry in mine:
+    # The newest first: most candidates that are known were found lately, and those need not be looked for any more.
+    for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
-    kept = np.flatnonzero(new)
-    found, hashes = found.take(kept, axis=0), hashes.take(kept)
+        if 2 * np.count_nonzero(new) < len(new):
+            found, hashes, new = only(new, found, hashes)
+    found, hashes, _ = only(new, found, hashes)
     path = f"{work['states']}/part-{owner:05d}-{uuid.uuid4().hex}.parquet"
     written = files.write(work["root"], path, [(found, hashes)], kernel.words, work["group"])
     part = {"path": path, **written, "owner": owned(low, high)} if written["rows"] else None
@@ -115,6 +117,12 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
         "received": received, "read": read, "written": written["bytes"] + sum(m["entry"]["bytes"] for m in merged),
         "seconds": time.perf_counter() - begin,
     }  # fmt: skip
+
+
+def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
+    """What is new, as far as is known."""
+    kept = np.flatnonzero(new)
+    return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 
 
 def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
@@ -52,6 +52,6 @@ def classes(system: TransitionSystem, watch: Watch) -> list[list[int]]:
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 
-def symmetry(system: TransitionSystem) -> Symmetry:
-    """What a search that enumerates asks about a system."""
-    return Symmetry(system, Alike(system, Watch(Limits())))
+def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
+    """What a search that enumerates asks about a system, and about values that it wants of states."""
+    return Symmetry(system, Alike(system, Watch(Limits())), values=values)

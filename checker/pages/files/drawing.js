@@ -167,7 +167,7 @@ const Drawing = (() => {
   function outside(story, now, before) {
     const logs = drawnLogs(now, before, null);
     const lines = facts(story, now, before, null);
-    return logs.length + lines.length ? make("section", { class: "card nobody", "aria-label": "Outside the brokers" },
+    return logs.length + lines.length ? make("div", { role: "group", class: "card nobody", "aria-label": "Outside the brokers" },
       make("header", {}, make("strong", {}, "cluster")), lines, logs) : null;
   }
 
@@ -175,7 +175,7 @@ const Drawing = (() => {
     const mine = now.logs.findIndex((log) => log.broker === owner);
     const down = mine >= 0 && now.logs[mine].role === "down";
     const name = `broker ${owner}`;
-    return make("section", { class: `card ${colour(name)}${down ? " down" : ""}`, "aria-label": name },
+    return make("div", { role: "group", class: `card ${colour(name)}${down ? " down" : ""}`, "aria-label": name },
       make("header", {}, make("strong", { class: colour(name) }, name), mine >= 0 ? tags(now.logs[mine], before && before.logs[mine]) : null),
       drawnLogs(now, before, owner), facts(story, now, before, owner));
   }

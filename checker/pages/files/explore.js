@@ -108,7 +108,7 @@
   function drawChoices() {
     const known = new Map(here.choices.map((choice) => [choice.instance, choice]));
     let count = 0;
-    const groups = byLane([...known.keys()]).map(([lane, numbers]) => make("section", { class: "actor", "aria-label": lane.title },
+    const groups = byLane([...known.keys()]).map(([lane, numbers]) => make("div", { role: "group", class: "actor", "aria-label": lane.title },
       make("h3", { class: Drawing.colour(lane.name) }, lane.title),
       make("ul", { class: "choices" }, numbers.map((n) => choiceOf(known.get(n), LETTERS[count++])))));
     const outside = Object.entries(here.constraints).filter(([, holds]) => holds === false).map(([name]) => name);
@@ -144,7 +144,7 @@
     const box = at("disabled");
     const fill = () => {
       if (!box.open) return;
-      box.querySelector("div").replaceChildren(...byLane(here.disabled).map(([lane, numbers]) => make("section", { "aria-label": lane.title },
+      box.querySelector("div").replaceChildren(...byLane(here.disabled).map(([lane, numbers]) => make("div", { role: "group", "aria-label": lane.title },
         make("h3", { class: Drawing.colour(lane.name) }, lane.title),
         make("ul", { class: "judged" }, numbers.map((n) => make("li", {},
           make("button", { type: "button", "data-instance": n, "aria-expanded": "false", onclick: (event) => whyDisabled(event.currentTarget, n) }, "why?"),

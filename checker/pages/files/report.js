@@ -28,7 +28,7 @@
     choosable(section, list.buttons);
     const sentence = make("p", { class: "sentence", "aria-live": "polite" });
     const state = make("div");
-    const now = make("div", { class: "now", role: "region", "aria-label": "The state after the step" }, sentence, state);
+    const now = make("div", { class: "now", role: "region", "aria-label": `The state after the step: ${section.getAttribute("aria-label")}` }, sentence, state);
     const body = make("div", { class: "viewer" }, list.element, now);
     const print = make("div", { class: "print" });
     section.querySelector(".plain").replaceWith(controls, body, print);

@@ -1,0 +1,23 @@
+"""Traces of datasets: drawn from the levels that lie there, walked again by the reference semantics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.origin import Origin
+from isrcheck.checker.engines.spark.analysis import stored_levels
+from isrcheck.checker.exploration import Exploration
+from isrcheck.checker.judging import Judge
+from isrcheck.checker.traces.canonical import CanonicalPaths
+
+
+def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
+    """Who asks a dataset for canonical traces."""
+    levels, interpreter, system = (
+        stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
+    )  # fmt: skip
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    order = [numbers[t.label] for t in system.transitions]
+    paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
+    return Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)

@@ -1,0 +1,97 @@
+"""The columns that people query: what a variable's domain becomes in a table.
+
+A record, and `per(...)`, becomes a column for each part, named as `analyze --variable` names it (`replica[0].isr`). A
+flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string; a set, a sequence and
+a set of messages are lists, of structs where their elements are records. A *shape* says so as data, for executors that
+know nothing of domains: a list `[kind, ...]`, see `engines/spark/decoding.py`, which builds arrays of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Messages,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+)
+from isrcheck.model.language.system import TransitionSystem
+
+Column = tuple[str, str, list[Any]]
+"""A name, a type as SQL writes it, and a shape."""
+
+
+def columns_of(system: TransitionSystem, layout: Layout) -> list[Column]:
+    """The columns of a system's states, in the order of its variables."""
+    places = [[place.word, place.shift, place.width, place.low] for place in layout.places]
+    found: list[Column] = []
+    for variable in system.variables:
+        mine = iter(places[variable.start : variable.start + variable.domain.width])
+        found += _columns(variable.name, variable.domain, mine)
+    return found
+
+
+def _columns(name: str, domain: Domain, places: Iterator[list[int]]) -> Iterator[Column]:
+    match domain:
+        case Record():
+            for part, inner in zip(domain.names, domain.domains, strict=True):
+                yield from _columns(f"{name}.{part}", inner, places)
+        case Per():
+            for index in domain.index.values():
+                yield from _columns(f"{name}[{domain.index.to_json(index)}]", domain.element, places)
+        case _:
+            yield name, sql_of(type_of(domain)), _shape(domain, places)
+
+
+def type_of(domain: Domain) -> Any:
+    """The type of a domain's values: a name of Spark's SQL, `[type]` for a list, names with types for a record."""
+    match domain:
+        case Flag():
+            return "boolean"
+        case Number() | Broker():
+            return "bigint"
+        case Enum():
+            return "string"
+        case BrokerSet() | Sequence_() | Messages() | Per():
+            return [type_of(domain.element)]
+        case Record():
+            return {name: type_of(inner) for name, inner in zip(domain.names, domain.domains, strict=True)}
+    raise AssertionError(f"{domain} has no type")
+
+
+def sql_of(kind: Any) -> str:
+    """A type as Spark's SQL writes it."""
+    if isinstance(kind, list):
+        return f"array<{sql_of(kind[0])}>"
+    if isinstance(kind, dict):
+        return f"struct<{', '.join(f'`{name}`: {sql_of(inner)}' for name, inner in kind.items())}>"
+    return str(kind)
+
+
+def _shape(domain: Domain, places: Iterator[list[int]]) -> list[Any]:
+    match domain:
+        case Enum():
+            return ["enum", next(places), list(domain.members)]
+        case Flag() | Number() | Broker():
+            return [type(domain).__name__.lower(), next(places)]
+        case BrokerSet():
+            return ["set", next(places), domain.element.count]
+        case Record():
+            return ["record", list(domain.names), [_shape(inner, places) for inner in domain.domains]]
+        case Sequence_():
+            return ["sequence", next(places), [_shape(domain.element, places) for _ in range(domain.capacity)]]
+        case Per():
+            return ["per", [_shape(domain.element, places) for _ in range(domain.count)]]
+        case Messages():
+            elements = [domain.element.to_json(x) for x in domain.elements]
+            return ["messages", [next(places) for _ in elements], elements, type_of(domain.element)]
+    raise AssertionError(f"{domain} has no shape")

@@ -1,0 +1,127 @@
+"""States and steps as tables with names and types, made of packed words; sent by value, as `tasks.py`.
+
+A *shape* (`isrcheck.checker.datasets.columns`) is one of
+
+    [flag | number | broker, place]   [enum, place, names]   [set, place, brokers]   [record, names, shapes]
+    [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages, places, elements, type]
+
+and a place is `[word, shift, width, low]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from isrcheck.checker.datasets.places import located
+from isrcheck.checker.engines.spark import files, kernels
+from isrcheck.checker.engines.spark.queries import Query, each_file, leaf
+
+Array = Any
+ROWS = 1 << 14
+"""Rows in a batch: a decoded state may be a hundred times as large as a packed one."""
+
+
+def built(shape: list[Any], states: Array) -> Any:
+    """The Arrow array of a shape's values in packed states of shape (states, words)."""
+    kind, first, *rest = shape
+    if kind == "record":
+        return pa.StructArray.from_arrays([built(part, states) for part in rest[0]], first)
+    if kind == "per":
+        return _listed(np.ones((len(states), len(first)), dtype=np.bool_), [built(part, states) for part in first])
+    if kind == "messages":
+        there = np.stack([leaf(states, place) == 1 for place in first], axis=1)
+        return _chosen(there, pa.array(rest[0], _arrow(rest[1])))
+    values = leaf(states, first)
+    if kind == "sequence":
+        return _listed(np.arange(len(rest[0])) < values[:, None], [built(part, states) for part in rest[0]])
+    if kind == "set":
+        return _chosen(values[:, None] >> np.arange(rest[0]) & 1 == 1, pa.array(range(rest[0]), pa.int64()))
+    if kind == "enum":
+        return pa.array(rest[0], pa.string()).take(pa.array(values))
+    if kind == "flag":
+        return pa.array(values == 1)
+    return pa.array(values, mask=values < 0) if kind == "broker" else pa.array(values)
+
+
+def _listed(there: Array, slots: list[Any]) -> Any:
+    """For each row the list of its values in the slots that are there; `there` is of shape (rows, slots)."""
+    row, slot = np.nonzero(there)
+    return _lists(there, pa.concat_arrays(slots).take(pa.array(slot * len(there) + row)))
+
+
+def _chosen(there: Array, elements: Any) -> Any:
+    """For each row the list of those elements that are there."""
+    return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
+
+
+def _lists(there: Array, values: Any) -> Any:
+    offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def _arrow(kind: Any) -> Any:
+    """An Arrow type: of a name of SQL, of `[type]`, which is a list, or of names with types, which are a record."""
+    if isinstance(kind, list):
+        return pa.list_(_arrow(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct([(name, _arrow(inner)) for name, inner in kind.items()])
+    return {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}[kind]
+
+
+def table_of(query: Query, states: Array, kernel: kernels.Kernel) -> Any:
+    """States as a batch: their packed words, a column for each part, and whether each invariant is violated there."""
+    names, arrays = ["state"], [packed(states)]
+    for name, _, shape in query["columns"]:
+        names.append(name)
+        arrays.append(built(shape, states))
+    verdicts = kernel.judge(states)
+    for name, bit in query["invariants"].items():
+        names.append(f"violates.{name}")
+        arrays.append(pa.array(verdicts[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1))
+    return pa.RecordBatch.from_arrays(arrays, names)
+
+
+def packed(states: Array) -> Any:
+    """A column with the bytes of packed states."""
+    part = np.ascontiguousarray(states)
+    kind = pa.binary(part.shape[1] * 8)
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(part), [None, pa.py_buffer(part)]).cast(pa.binary())
+
+
+def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function for `mapInArrow`: numbers of files in; level and columns of each state out."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        kernel = kernels.kernel_of(query)
+        for level, slab in each_file(query, batches):
+            for start in range(0, len(slab), ROWS):
+                table = table_of(query, slab[start : start + ROWS], kernel)
+                yield table.add_column(0, "level", pa.array(np.full(len(table), level, dtype=np.int32)))
+
+    return run
+
+
+def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function for `mapInArrow`: numbers of files of transitions in; each step with its action and actor out."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        told = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                level, path, sha256 = query["files"][number]
+                files.require_whole(query["root"], path, sha256)
+                filesystem, place = located(query["root"], path)
+                with filesystem.open_input_file(place) as stream:
+                    file = pq.ParquetFile(stream, page_checksum_verification=True)
+                    for rows in file.iter_batches(1 << 16):
+                        columns = {"level": pa.array(np.full(len(rows), level, dtype=np.int32))}
+                        columns |= {end: rows[end].cast(pa.binary()) for end in ("source", "target")}
+                        columns |= {name: names.take(rows["transition"]) for name, names in told.items()}
+                        yield pa.RecordBatch.from_pydict({**columns, "counted": rows["counted"]})
+
+    return run

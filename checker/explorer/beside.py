@@ -1,0 +1,79 @@
+"""A specification beside a model that is walked: what each state stands for, and which steps it does not allow.
+
+That the model refines it is asked as an invariant would be; it is false where the last step is not allowed. Its states
+are those of the reference semantics; which of them lead where is searched, as `isrcheck refine` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.refinement.allowed import Allowed, TooMany
+from isrcheck.checker.refinement.named import Mapping
+from isrcheck.checker.refinement.refined import PREFIX
+from isrcheck.checker.refinement.refusals import Change, begins_otherwise, refusals
+from isrcheck.checker.results import Trace
+from isrcheck.checker.traces.refined import Implementation, widened
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.refinements import specified
+from isrcheck.model.language.tracing import trace
+
+
+class Beside:
+    """What a specification says of a walk through a model, by a mapping; `settings` go over those that this gives."""
+
+    def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
+        self._specification = specification
+        with blaming(specification.origin):
+            target = specified(specification.cls, model, mapping, settings)
+            interpreter = Interpreter(target, {})
+            self._allowed = Allowed(trace(target), interpreter, None)
+        self._implementation = Implementation(model, interpreter, mapping, None)
+
+    @property
+    def name(self) -> str:
+        """What is asked of each step."""
+        return f"{PREFIX}{self._specification.name}"
+
+    @property
+    def sentence(self) -> str:
+        return f"The last step is one that {self._specification.name} allows."
+
+    @property
+    def _variables(self) -> Sequence[Any]:
+        return tuple(self._implementation.specification.model.domains.items())
+
+    def stands_for(self, state: State) -> State:
+        """The specification's state; `EvaluationError` where there is none."""
+        return self._implementation.stands_for(state)
+
+    def along(self, walked: Trace) -> Trace:
+        """A trace with what its states stand for."""
+        beside = tuple(self.stands_for(step.state) for step in walked.steps)
+        return widened(walked, self._specification.name, self._variables, beside)
+
+    def allows(self, old: State | None, new: State) -> bool | None:
+        """Whether a step is one of the specification's, or none; without `old` it is to begin so. None: not known."""
+        rows = self._rows(old, new)
+        allowed = self._allowed
+        try:
+            if len(rows) == 1:
+                initial = allowed.kernel.layout.pack(allowed.system.initial)
+                return bool((initial == rows[0]).all(axis=1).any())
+            return allowed.leads(rows[0], rows[1])
+        except (TooMany, EvaluationError):
+            return None
+
+    def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
+        """What is said of each change of a step that is not allowed."""
+        rows = self._rows(old, new)
+        return begins_otherwise(self._allowed, rows[0]) if len(rows) == 1 else refusals(self._allowed, *rows)
+
+    def _rows(self, *states: State | None) -> Any:
+        found = [self._allowed.system.encode(self.stands_for(x)) for x in states if x is not None]
+        return self._allowed.kernel.layout.pack(found)

@@ -1,0 +1,102 @@
+"""LLVM text between the rows of packed states and *planes*: one byte of each of `GROUP` states, in a lane of bytes.
+
+Both ways are perfect shuffles. The bytes of the rows of 2**k states lie in memory by state, then by byte. To interleave
+the first half of them with the second takes the highest bit of a byte's place and makes it the lowest; after k times
+they lie by byte, then by state. The other way is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from isrcheck.checker.kernel.words import LANES, Writer
+
+GROUP: Final = 64
+"""States at a time: one in each byte of an AVX-512 register, of two AVX2 registers, of four where there are neither."""
+BYTES: Final = f"<{GROUP} x i8>"
+WORD: Final = 8
+"""Bytes of a word."""
+
+
+def _picked(first: int) -> str:
+    """Bytes of two vectors in turn, from a position on."""
+    return ", ".join(f"i32 {first + i // 2 + GROUP * (i % 2)}" for i in range(GROUP))
+
+
+SHUFFLE: Final = f"""\
+define internal void @shuffle(ptr %rows, ptr %one, ptr %other, i64 %half, i64 %times) #0 {{
+entry:
+  br label %time
+time:
+  %done = phi i64 [ 0, %entry ], [ %more, %next ]
+  %from = phi ptr [ %rows, %entry ], [ %to, %next ]
+  %to = phi ptr [ %one, %entry ], [ %spare, %next ]
+  %spare = phi ptr [ %other, %entry ], [ %to, %next ]
+  br label %pair
+pair:
+  %i = phi i64 [ 0, %time ], [ %following, %pair ]
+  %place = getelementptr {BYTES}, ptr %from, i64 %i
+  %a = load {BYTES}, ptr %place, align 8
+  %behind = getelementptr {BYTES}, ptr %place, i64 %half
+  %b = load {BYTES}, ptr %behind, align 8
+  %lower = shufflevector {BYTES} %a, {BYTES} %b, <{GROUP} x i32> <{_picked(0)}>
+  %upper = shufflevector {BYTES} %a, {BYTES} %b, <{GROUP} x i32> <{_picked(GROUP // 2)}>
+  %twice = mul i64 %i, 2
+  %goal = getelementptr {BYTES}, ptr %to, i64 %twice
+  store {BYTES} %lower, ptr %goal, align 8
+  %beyond = getelementptr {BYTES}, ptr %goal, i64 1
+  store {BYTES} %upper, ptr %beyond, align 8
+  %following = add i64 %i, 1
+  %again = icmp slt i64 %following, %half
+  br i1 %again, label %pair, label %next
+next:
+  %more = add i64 %done, 1
+  %unfinished = icmp slt i64 %more, %times
+  br i1 %unfinished, label %time, label %end
+end:
+  ret void
+}}
+"""
+"""Shuffles `half` pairs of vectors so often: from `rows` to `one`, then to `other`, then to `one` again."""
+
+
+def room(writer: Writer, name: str, vectors: int) -> None:
+    """Memory for vectors of bytes, for as long as the function runs."""
+    writer.do(f"{name} = alloca [{GROUP * vectors} x i8], align 64")
+
+
+def planes(writer: Writer, states: str, words: int) -> None:
+    """Puts the planes of the states at an address into `%planes`; `%spare` has as much room."""
+    _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
+
+
+def plane(writer: Writer, word: int, byte: int) -> str:
+    """A byte of a word of each state."""
+    place = writer.let(f"getelementptr {BYTES}, ptr %planes, i64 {WORD * word + byte}")
+    return writer.let(f"load {BYTES}, ptr {place}, align 64")
+
+
+def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
+    """Puts numbers of `width` bytes, a power of two, into a place, by state; bytes that are not given are zero.
+
+    `%parts` and `%spare` have room for as much.
+    """
+    for byte in range(width):
+        at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")
+        writer.do(f"store {BYTES} {of.get(byte, 'zeroinitializer')}, ptr {at}, align 64")
+    if width > 1:
+        _shuffled(writer, "%parts", width, width, place, "%spare")
+
+
+def octets(writer: Writer, place: str) -> list[str]:
+    """The words of a group that lie at a place, eight a vector."""
+    places = [writer.let(f"getelementptr i64, ptr {place}, i64 {LANES * i}") for i in range(GROUP // LANES)]
+    return [writer.let(f"load <{LANES} x i64>, ptr {at}, align 64") for at in places]
+
+
+def _shuffled(writer: Writer, source: str, vectors: int, size: int, target: str, spare: str) -> None:
+    """Makes the highest bits of a byte's place the lowest, log2(size) of them."""
+    times = size.bit_length() - 1
+    one, other = (target, spare) if times % 2 else (spare, target)
+    writer.do(f"call void @shuffle(ptr {source}, ptr {one}, ptr {other}, i64 {vectors // 2}, i64 {times})")

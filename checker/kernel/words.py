@@ -1,0 +1,69 @@
+"""LLVM text over packed words: eight states at a time, a word of each in a lane of 64 bits.
+
+Eight such lanes are one AVX-512 register; on narrower machines LLVM splits them. The text is the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+LANES: Final = 8
+INTEGERS: Final = f"<{LANES} x i64>"
+FLAGS: Final = f"<{LANES} x i1>"
+
+
+def splat(value: int, bits: int = 64) -> str:
+    """The vector constant with this integer, of which so many bits count, in every lane."""
+    value &= (1 << bits) - 1
+    signed = value - (1 << bits) if value >> bits - 1 else value
+    return "zeroinitializer" if value == 0 else f"splat (i{bits} {signed})"
+
+
+RAMP: Final = "<" + ", ".join(f"i64 {i}" for i in range(LANES)) + ">"
+ALL: Final = "splat (i1 true)"
+
+
+class Writer:
+    """Lines of one LLVM function, with fresh names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._count = 0
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def let(self, text: str) -> str:
+        """A new name for the value of an instruction."""
+        result = self.name()
+        self.lines.append(f"  {result} = {text}")
+        return result
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def block(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int], bits: int = 64) -> str:
+        """Lanes of two vectors of `lanes` each, picked by position."""
+        mask = ", ".join(f"i32 {i}" for i in picked)
+        kind = f"<{lanes} x i{bits}>"
+        return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
+
+    def interleave(self, words: Sequence[str]) -> str:
+        """The words of eight states, one vector a word, as one vector in the order of memory."""
+        joined, lanes = list(words), LANES
+        while len(joined) > 1:
+            if len(joined) % 2:
+                joined.append("poison")
+            joined = [
+                self.shuffle(a, b, lanes, range(2 * lanes)) for a, b in zip(joined[::2], joined[1::2], strict=True)
+            ]
+            lanes *= 2
+        if len(words) == 1:
+            return joined[0]
+        order = [word * LANES + lane for lane in range(LANES) for word in range(len(words))]
+        return self.shuffle(joined[0], "poison", lanes, order)

@@ -1,0 +1,41 @@
+"""The report of a result for a notebook, and for a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from markupsafe import escape
+
+from isrcheck.checker.checking import loaded_of
+from isrcheck.checker.pages.report import report_page
+from isrcheck.model.language import Model, UnknownName
+
+if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.results import Result
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that needs nothing but itself: its HTML, which a notebook shows in a frame of so many pixels."""
+
+    html: str = field(repr=False)
+    height: int = 720
+
+    def _repr_html_(self) -> str:
+        # The frame has an origin of its own: what the page runs reaches nothing of the notebook.
+        attributes = f'sandbox="allow-scripts" width="100%" height="{self.height}" style="border: 0"'
+        return f'<iframe srcdoc="{escape(self.html)}" {attributes}></iframe>'
+
+
+def page(result: Result, model: str | type[Model] | Model | LoadedModel | None = None, *, height: int = 720) -> Page:
+    """The page that `isrcheck check --html` writes: the last line of a notebook's cell shows it.
+
+    `model` is what the result is of, as `check` was given it; a shipped model is found by the result's name. Raises
+    `UnknownName` where there is no such model, or the result is of another.
+    """
+    loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
+    if loaded.name != result.model:
+        raise UnknownName(f"the result is of model {result.model}, not of {loaded.name}")
+    return Page(report_page(result, loaded), height)

@@ -1,0 +1,70 @@
+"""Why the last step of a trace is not allowed, told as of the trace of an invariant: for what choice, and what came
+together there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from isrcheck.checker.refinement.allowed import Allowed
+from isrcheck.checker.refinement.refusals import refused_leaves
+from isrcheck.checker.results import Finding, Instance, Trace
+from isrcheck.checker.traces.narration import story
+from isrcheck.checker.traces.reasons import reasons
+from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.walked import Walked
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.concrete import explain, said
+from isrcheck.model.language.plain import PlainFlag
+from isrcheck.model.language.refinements import traced
+
+
+def sentence_of(specification: str) -> str:
+    """What is asked of each step."""
+    return f"The model does only what {specification} allows."
+
+
+def told(
+    implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
+) -> tuple[Finding, Walked | None]:
+    """The finding of a trace that was replayed, and the trace beside what is wrong at its end."""
+    walked = _walked(implementation, allowed, trace)
+    why = None if walked is None else reasons(walked)
+    of = _instance(implementation, trace)
+    words = sentence_of(specification)
+    return Finding(
+        "violated", words, trace, canonical, of, reasons=why, story=story(implementation.model, trace)
+    ), walked
+
+
+def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
+    """What is wrong is that the first scalar which may not change so is not what it was; nothing without a step."""
+    if trace.length == 1:
+        return None
+    beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]
+    old, new = allowed.kernel.layout.pack(beside)
+    leaf = refused_leaves(allowed, old, new)[0]
+    nodes, _ = traced(implementation.model, implementation.specification.model, implementation.mapping)
+    kept = e.eq(nodes[leaf], e.constant(nodes[leaf].kind, beside[0][leaf]))
+    return Walked(implementation.model, trace, kept)
+
+
+def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
+    """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
+    model, mapping = implementation.model, implementation.mapping
+    positions, last = implementation.specification.model.positions, trace.steps[-1].state
+    beside = [implementation.stands_for(step.state) for step in trace.steps[-2:]]
+    for name, value in said(model, last, mapping).items():
+        if len(beside) > 1 and beside[-1][positions[name]] == beside[-2][positions[name]]:
+            continue
+        for at, flag in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(flag, PlainFlag) and not flag.value and flag.why is not None:
+                return Instance(*explain(model, last, partial(_flag, mapping, name, at)))
+    return None
+
+
+def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
+    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
+    value = mapping(m, s)[name]
+    return value[at] if isinstance(value, list) else value

@@ -1,0 +1,102 @@
+"""The outcomes of a sweep in a file, a line each as it comes: what stands there is not done again.
+
+A line is JSON: the check, what it was made of (`sources`), and its outcome. A check that came to no verdict is done
+again, and so is each one where the checker, the model's file or a Python file beside it has changed since. One sweep
+at a time writes to a file. A last line that was cut short when its sweep was killed is taken away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import isrcheck.checker
+from isrcheck.checker.datasets.refusals import DatasetRefused
+
+BEGIN: Final = b'{"cell": '
+OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; nothing was changed"
+
+
+class Kept:
+    """A file of outcomes, open to be written to; `DatasetRefused` where it is something else or is written to already.
+
+    A new file is made; OSError where that cannot be.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "a+b")  # noqa: SIM115 - it stays open, and locked, as long as the sweep runs
+        try:
+            self._outcomes = self._read(path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read(self, path: str) -> dict[str, dict[str, Any]]:
+        """The outcomes that the file has."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatasetRefused(f"another sweep writes to {path}; wait for its end, or name another file") from None
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        try:
+            found = dict(map(_read, whole.splitlines()))
+            if not content.startswith(BEGIN[: len(content)]):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DatasetRefused(OTHER.format(path)) from None
+        if whole != content:
+            self._file.truncate(len(whole))
+        return found
+
+    def outcome(self, cell: dict[str, Any]) -> dict[str, Any] | None:
+        """What came of a check, where it came to a verdict."""
+        found = self._outcomes.get(_key(cell, sources(cell["model"])))
+        return None if found is None or found["verdict"] is None else found
+
+    def add(self, cell: dict[str, Any], outcome: dict[str, Any]) -> None:
+        line = {"cell": cell, "sources": sources(cell["model"]), "outcome": outcome}
+        self._file.write(json.dumps(line).encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _read(line: bytes) -> tuple[str, dict[str, Any]]:
+    data = json.loads(line)
+    outcome = data["outcome"]
+    if not {"verdict", "exit_code", "reason", "distinct", "depth", "lengths", "seconds"} <= outcome.keys():
+        raise ValueError("no outcome")
+    return _key(data["cell"], data["sources"]), outcome
+
+
+def _key(cell: dict[str, Any], made_of: str) -> str:
+    # As it is read back: lists for tuples.
+    return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
+
+
+@cache
+def sources(model: str) -> str:
+    """The SHA-256 of what a check is made of: all of this project, and for a file the Python files in its folder."""
+    place = Path(model.partition(":")[0])
+    files = list(_own())
+    if place.suffix == ".py":
+        files += sorted(place.absolute().parent.glob("*.py"))
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+@cache
+def _own() -> tuple[Path, ...]:
+    """The Python files of the language, the models, the invariants and the checker."""
+    root = Path(next(iter(isrcheck.checker.__path__))).parent
+    return tuple(sorted(file for name in ("model", "invariants", "checker") for file in (root / name).rglob("*.py")))

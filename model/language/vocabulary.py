@@ -1,0 +1,10 @@
+"""The methods that values of a state have, by name: none of them changes the state."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OF_SEQUENCES: Final = {"at", "appended", "truncated", "without_first", "without", "index", "is_prefix_of", "has"}
+OF_SETS: Final = {"has", "including", "excluding"}
+QUANTIFIED: Final = {"every", "some"}
+METHODS: Final = frozenset(OF_SEQUENCES | OF_SETS | QUANTIFIED)
