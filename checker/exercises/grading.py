@@ -14,6 +14,7 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.library import load_model_class, models_in, run_file
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
+from isrcheck.model.language import UnknownName
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.together import said
 
@@ -73,9 +74,8 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
 
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
     if not str(answer).endswith(".py"):
-        raise Failure(
-            f"{answer} is no Python file; begin with: isrcheck grade {exercise.name} --start FILE", Exit.USAGE
-        )
+        how = f"isrcheck grade {exercise.name} --start my_answer.py"
+        raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
     # Checks of an answer that changes the question would say nothing of what was asked.
     asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
@@ -123,8 +123,8 @@ def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> li
         return [f"the search did not come to its end: {result.reason}"]
     never = {*result.actions_never_fired, *result.actions_without_instance}
     unreached = {*result.goals_never_reached, *result.goals_switched_off}
-    dull = [f"goal {name} is never reached any more" for name in goals if name in unreached]
-    return [*dull, *(f"action {name} never happens any more" for name in fires if name in never)]
+    dull = [f"goal {name} is never reached" for name in goals if name in unreached]
+    return [*dull, *(f"action {name} never happens" for name in fires if name in never)]
 
 
 def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
@@ -133,7 +133,7 @@ def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
     for name in invariants:
         finding = result.findings[name]
         if finding.verdict == "holds":
-            lines.append(f"{name} holds there, in all of {result.distinct:,} states: it does not notice")
+            lines.append(f"{name} holds there, in all of {result.distinct:,} states")
         elif finding.verdict == "incomplete":
             lines.append(f"{name}: the search did not come to its end: {result.reason}")
         elif finding.trace is not None and finding.trace.length == 1:

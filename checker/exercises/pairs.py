@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.exercises.exercise import CONTROL, QUESTION, Pair
-from isrcheck.checker.exercises.grading import STATES, Criterion, command, require_meaning, shortest, unbroken, unheld
+from isrcheck.checker.exercises.grading import STATES, Criterion, require_meaning, shortest, unbroken, unheld
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.results import Result
@@ -24,7 +25,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     not.
     """
     question, control = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
-    about = list(_other_subject(pair, question)) + list(_other_subject(pair, control))
+    about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, control, CONTROL)]
     yield Criterion(f"both ask whether {pair.invariant} holds of {pair.model}", not about, tuple(about))
     if about:
         return
@@ -37,17 +38,17 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     yield _control(pair, control)
 
 
-def _other_subject(pair: Pair, scenario: Scenario) -> Iterator[str]:
+def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
     """What a scenario asks instead."""
-    expected = "violated" if scenario.name == QUESTION else "holds"
+    expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
-        yield f"{scenario.name}: model is {scenario.model!r}"
+        yield f"{place}: model is {scenario.model!r}"
     if scenario.invariants != (pair.invariant,):
-        yield f"{scenario.name}: write invariants = [{pair.invariant!r}]".replace("'", '"')
+        yield f'{place}: write invariants = ["{pair.invariant}"]'
     if scenario.liveness or scenario.deadlock:
-        yield f"{scenario.name}: liveness and deadlock are not asked here; take them away"
+        yield f"{place}: liveness and deadlock are not asked here; take them away"
     if scenario.expect != expected:
-        yield f'{scenario.name}: expect is "{scenario.expect}"; of the {scenario.name} write "{expected}"'
+        yield f'{place}: expect is "{scenario.expect}"; write "{expected}"'
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
@@ -96,4 +97,4 @@ def _checked(pair: Pair, scenario: Scenario) -> tuple[Result, str]:
     limits = Limits(states=STATES)
     result = check(pair.model, scenario.settings, profile=BARE, invariants=(pair.invariant,), limits=limits)
     require_meaning(result)
-    return result, command(pair.model, scenario.settings, (pair.invariant,))
+    return result, shlex.join(["isrcheck", "check", "--scenario", str(scenario.folder)])
