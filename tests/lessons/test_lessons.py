@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from isrcheck.checker.exercises.exercise import exercises
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
@@ -66,10 +67,19 @@ def test_steps_that_a_lesson_names_are_steps_of_its_trace(name: str) -> None:
 
 def test_the_course_lists_every_lesson_and_links_lead_somewhere() -> None:
     course = (SCENARIOS / "README.md").read_text()
-    assert re.findall(r"\(lessons/([^)]+)\)", course) == NAMES
-    for page in [SCENARIOS / "README.md", *pages()]:
+    assert re.findall(r"\(lessons/(\d[^)]+)\)", course) == NAMES
+    for page in [SCENARIOS / "README.md", *pages(), *LESSONS.glob("exercises/*/exercise.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+def test_the_course_says_how_long_each_lesson_and_exercise_takes() -> None:
+    course = (SCENARIOS / "README.md").read_text()
+    lessons = re.findall(r"^\| \[(\d+)\]\(lessons/[^)]+\) \| (\d+) \|", course, re.M)
+    assert [int(number) for number, _ in lessons] == list(range(1, len(NAMES) + 1))
+    assert all(10 <= int(minutes) <= 60 for _, minutes in lessons)
+    listed = re.findall(r"^\| \[([\w-]+)\]\(lessons/exercises/\1/exercise.md\) \| (\d+) \| an? (\w+)", course, re.M)
+    assert sorted(listed) == sorted((x.name, str(x.minutes), x.kind) for x in exercises().values())
 
 
 def test_lessons_are_no_scenarios() -> None:
