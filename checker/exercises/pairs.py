@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isrcheck.checker.checking import check
+from isrcheck.checker.exercises.criteria import STATES, Criterion, require_meaning, shortest, unbroken, unheld
 from isrcheck.checker.exercises.exercise import CONTROL, QUESTION, Pair
-from isrcheck.checker.exercises.grading import STATES, Criterion, require_meaning, shortest, unbroken, unheld
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.results import Result

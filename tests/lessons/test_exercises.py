@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +89,23 @@ def test_an_exercise_names_what_there_is(name: str) -> None:
         cls = load_model_class(model).cls
         assert {*goals} <= {*cls.predicates("goal")}
         assert {*actions} <= {*cls.actions()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_of_a_page_begin_and_grade_an_answer(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (EXERCISES[name].folder / PAGE).read_text()
+    lines = [x for block in re.findall(r"^```sh\n(.*?)^```", page, re.S | re.M) for x in _commands(block)]
+    codes = [run(*shlex.split(line)[1:]).code for line in lines]
+    # What begins succeeds, what is checked between holds, is violated or is not as expected, and nothing is solved yet.
+    assert (codes[0], codes[-1]) == (0, 10)
+    assert {*codes[1:-1]} <= {0, 10, 12}
+
+
+def _commands(block: str) -> list[str]:
+    return block.replace("\\\n", "").splitlines()
 
 
 FORBIDS = {
