@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from isrcheck.model.language import Model, ModelError
+
+CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove")
+"""Methods of a value of the state that assign it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,32 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
     there, named = {(x.inside, x.text) for x in after}, {x.place for x in after}
     gone = [x for x in before if (x.inside, x.text) not in there and not x.is_import and x.place not in named]
     return told + [f"{file}: {x.name or x.text} of the starting file is missing" for x in gone]
+
+
+def assigning(answer: str, file: str) -> list[str]:
+    """Where functions without a decorator, such as gaps, assign to what they are given: a condition only asks."""
+    tree = _tree(answer, file)
+    functions = [x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef) and not x.decorator_list]
+    return [f"{file}:{line}: {x.name} is a condition, and assigns" for x in functions for line in _assignments(x)]
+
+
+def _assignments(function: ast.FunctionDef) -> list[int]:
+    given = {each.arg for each in function.args.args}
+    lines = set()
+    for node in ast.walk(function):
+        stored = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
+        called = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+        changes = called is not None and called.attr in CHANGE
+        if (stored or changes) and _root(called if called is not None else node) in given:
+            lines.add(getattr(node, "lineno", function.lineno))
+    return sorted(lines)
+
+
+def _root(node: ast.AST) -> str:
+    """The name that `s.log[b].append` begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _tree(text: str, file: str) -> ast.Module:

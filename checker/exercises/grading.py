@@ -9,7 +9,7 @@ from typing import Any, Final
 from isrcheck.checker.checking import check
 from isrcheck.checker.exercises.criteria import STATES, Criterion, command, require_meaning, shortest, unbroken, unheld
 from isrcheck.checker.exercises.exercise import Ask, Exercise
-from isrcheck.checker.exercises.gaps import changed
+from isrcheck.checker.exercises.gaps import assigning, changed
 from isrcheck.checker.exercises.pairs import paired
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class, models_in, run_file
@@ -66,6 +66,7 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
     models = {cls.__name__: cls for cls in models_in(run_file(answer))}
     start, text = exercise.starts()[""], answer.read_text(encoding="utf-8")
     others = changed(start, text, answer.name, exercise.gap, models)
+    others += assigning(text, answer.name)
     remedy = f"begin again with: isrcheck grade {exercise.name} --start FILE"
     title = f"only {' and '.join(exercise.gap)} and helpers of it are written"
     return Criterion(title, not others, tuple(others) + ((remedy,) if others else ()))
