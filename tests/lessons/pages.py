@@ -24,6 +24,8 @@ from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
 LESSONS: Final = SCENARIOS / "lessons"
+FOR_EVER: Final = "From here on"
+"""How the line begins that says what goes on for ever in a lasso."""
 PART: Final = re.compile(r"^<!-- (trace|run): (.+?) -->\n(.*?)^<!-- end -->$", re.S | re.M)
 
 
@@ -64,7 +66,8 @@ def trace(scenario: str) -> str:
 
 def _told(story: Story, trace: Trace) -> Iterator[str]:
     """The logs of the first state, then each step without its label and without what changes besides the logs."""
-    blocks = [block.split("\n") for block in "\n".join(story_text(story, trace)).split("\n\n")]
+    told = "\n".join(story_text(story, trace)).split("\n\n")
+    blocks = [block.split("\n") for block in told if not block.startswith(FOR_EVER)]
     yield "  1  initial state"
     yield from log_lines(story.start, "     ")
     for sentence, block in zip(story.sentences, blocks[-len(story.sentences) :], strict=True):
@@ -76,6 +79,9 @@ def _told(story: Story, trace: Trace) -> Iterator[str]:
 def _why(scenario: str) -> list[str]:
     """What is false in the last state (of several invariants the first), and which steps are to blame, as recorded."""
     lines = (FOLDERS[scenario] / TEXT).read_text().splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith(FOR_EVER):  # a lasso: what goes on for ever, and what is false of that
+            return [line for line in lines[i:] if line.strip()]
     heads = [i for i, line in enumerate(lines) if " is false there: " in line]
     first, following = [*heads, len(lines)][:2]
     return [line for line in lines[first:following] if line.strip()]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from isrcheck.checker.exercises.exercise import exercises
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
@@ -16,6 +17,8 @@ NAMES = [page.name for page in pages()]
 PARTS = [(page.name, *part) for page in pages() for part in generated(page.read_text())]
 TRACES = [part for part in PARTS if part[1] == "trace"]
 RUNS = [part for part in PARTS if part[1] == "run"]
+TRACELESS = ("20-induction.md",)
+"""Lessons about what has no trace."""
 SLOW = pytest.mark.exhaustive
 """The commands of the first three lessons, and all traces, are in the default suite."""
 
@@ -48,13 +51,13 @@ def test_a_lesson_has_all_its_parts(name: str) -> None:
     assert re.findall(r"^## (.+)$", page, re.M) == wanted
     assert re.match(r"# \d+\. [^\n]*\?", page), "a lesson begins with a question"
     kinds = [kind for kind, _, _ in generated(page)]
-    assert kinds.count("trace") == 1 and kinds.count("run") >= 2
+    assert kinds.count("trace") == (name not in TRACELESS) and kinds.count("run") >= 2
     assert len(kinds) == page.count("<!-- end -->"), "a part without a marker that is understood"
     assert all(text for _, _, text in generated(page)), "run python -m tests.lessons.regenerate"
     assert re.search(r"\b(KIP|KAFKA)-\d+|[Dd]esign", page)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in TRACELESS])
 def test_steps_that_a_lesson_names_are_steps_of_its_trace(name: str) -> None:
     page = (LESSONS / name).read_text()
     (told,) = [text for kind, _, text in generated(page) if kind == "trace"]
@@ -66,10 +69,19 @@ def test_steps_that_a_lesson_names_are_steps_of_its_trace(name: str) -> None:
 
 def test_the_course_lists_every_lesson_and_links_lead_somewhere() -> None:
     course = (SCENARIOS / "README.md").read_text()
-    assert re.findall(r"\(lessons/([^)]+)\)", course) == NAMES
-    for page in [SCENARIOS / "README.md", *pages()]:
+    assert re.findall(r"\(lessons/(\d[^)]+)\)", course) == NAMES
+    for page in [SCENARIOS / "README.md", *pages(), *LESSONS.glob("exercises/*/exercise.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+def test_the_course_says_how_long_each_lesson_and_exercise_takes() -> None:
+    course = (SCENARIOS / "README.md").read_text()
+    lessons = re.findall(r"^\| \[(\d+)\]\(lessons/[^)]+\) \| (\d+) \|", course, re.M)
+    assert [int(number) for number, _ in lessons] == list(range(1, len(NAMES) + 1))
+    assert all(10 <= int(minutes) <= 60 for _, minutes in lessons)
+    listed = re.findall(r"^\| \[([\w-]+)\]\(lessons/exercises/\1/exercise.md\) \| (\d+) \| an? (\w+)", course, re.M)
+    assert sorted(listed) == sorted((x.name, str(x.minutes), x.kind) for x in exercises().values())
 
 
 def test_lessons_are_no_scenarios() -> None:

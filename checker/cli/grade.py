@@ -1,0 +1,100 @@
+"""`isrcheck grade`: the exercises of the course, and whether an answer to one is right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from isrcheck.checker.exercises.exercise import Exercise
+    from isrcheck.checker.exercises.grading import Grade
+
+
+@click.command(
+    "grade", short_help="The exercises of the course: lists them, begins one, says whether an answer is right."
+)
+@click.argument("exercise", required=False)
+@click.argument("answer", required=False)
+@click.option(
+    "--start", metavar="FILE", help="Write what the answer starts with: a file, or a folder of two scenarios."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write the criteria as JSON; - is standard output.")
+def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:
+    """Says whether an ANSWER to an EXERCISE is right, criterion by criterion; the answer is run as any model.
+
+    Without ANSWER it shows what is asked, without EXERCISE which there are. An EXERCISE is a name, or a folder with an
+    exercise.toml.
+
+    Exit codes: 0 solved, 10 not yet; else as of the other commands.
+    """
+    if exercise is None:
+        if start is not None or json_file is not None:
+            raise click.UsageError("--start and --json go with an EXERCISE; isrcheck grade lists them")
+        _list()
+        return
+    from isrcheck.checker.exercises.exercise import one
+
+    found = one(exercise)
+    if start is not None:
+        if answer is not None or json_file is not None:
+            raise click.UsageError("--start begins an answer; take ANSWER and --json away")
+        _start(found, start)
+    elif answer is not None:
+        _grade(found, answer, json_file)
+    elif json_file is not None:
+        raise click.UsageError("--json goes with an ANSWER")
+    else:
+        _show(found)
+
+
+def _list() -> None:
+    from isrcheck.checker.exercises.exercise import exercises
+
+    found = exercises()
+    width = max(map(len, found), default=0)
+    for name, each in found.items():
+        click.echo(f"{name:{width}}  {each.minutes:3} min  {each.kind:9}  {each.title}")
+
+
+def _show(exercise: Exercise) -> None:
+    from isrcheck.checker.exercises.exercise import PAGE
+
+    text = (exercise.folder / PAGE).read_text(encoding="utf-8")
+    click.echo(re.sub(r"^<!-- .* -->\n", "", text, flags=re.M), nl=False)
+
+
+def _start(exercise: Exercise, target: str) -> None:
+    from isrcheck.checker.exercises.exercise import write_start
+
+    for path in write_start(exercise, Path(target)):
+        click.echo(f"{path} is written")
+    click.echo(f"try: isrcheck grade {exercise.name} {target}")
+
+
+def _grade(exercise: Exercise, answer: str, json_file: str | None) -> None:
+    from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+    from isrcheck.checker.exercises.grading import grade
+
+    require_writable(json_file)
+    found = grade(exercise, Path(answer))
+    if json_file != STDOUT:
+        click.echo(_text(found))
+    if json_file is not None:
+        write_json(json_file, found.to_json())
+    raise click.exceptions.Exit(found.exit_code)
+
+
+def _text(grade: Grade) -> str:
+    passed = sum(each.passed for each in grade.criteria)
+    verdict = "SOLVED" if grade.solved else "NOT YET"
+    lines = [f"{verdict}  {grade.exercise.name}: {passed} of {len(grade.criteria)} criteria", grade.exercise.title]
+    for each in grade.criteria:
+        length = f", in {each.length} states" if each.passed and each.length else ""
+        lines.append(f"  {'yes' if each.passed else 'no '}  {each.asks}{length}")
+        lines += [f"         {line}" for line in each.why]
+        if not each.passed and each.command is not None:
+            lines.append(f"         see it: {each.command}")
+    return "\n".join(lines)

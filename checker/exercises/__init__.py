@@ -1,0 +1,1 @@
+"""Exercises of the course: what is asked, as data, and whether an answer is right."""

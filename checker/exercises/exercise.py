@@ -1,0 +1,153 @@
+"""An *exercise*: a folder whose `exercise.toml` says what is asked of an answer, and with what a learner starts.
+
+Of a *guard* or an *invariant* the answer is a file with models, in which the functions of the *gap* are the learner's;
+each `[[asks]]` is one check of one of these models. Of a *scenario* it is a folder with two scenarios, `question` and
+`control`, which `[pair]` describes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.results import Exit
+from isrcheck.checker.scenarios.collection import shipped
+from isrcheck.model.language.errors import ModelError, UnknownName, nearest
+
+FILE: Final = "exercise.toml"
+PAGE: Final = "exercise.md"
+START: Final = "answer.py"
+QUESTION: Final = "question"
+CONTROL: Final = "control"
+"""The two scenarios of an answer; `question.toml` and `control.toml` are what they start as."""
+KINDS: Final = ("guard", "invariant", "scenario")
+
+
+class DamagedExercise(ModelError):
+    """An `exercise.toml` that says nothing clear: what is wrong, in one line."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One check of an answer: a model of its file at settings, and what must come out.
+
+    Where it is to hold, `goals` must be reached and the actions `fires` must happen, so that to forbid everything is no
+    answer. Where it is to be violated, so must each of `invariants` be, and not in an initial state.
+    """
+
+    title: str
+    model: str
+    expect: str
+    settings: dict[str, Any]
+    invariants: tuple[str, ...]
+    liveness: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    fires: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a scenario and its control must be: about a shipped model and an invariant.
+
+    `steps` are actions that the trace of the question must have, so that it is the story that was asked for; `goals`
+    and `fires` what happens in the control, too; `settings` are those that both must have.
+    """
+
+    model: str
+    invariant: str
+    steps: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    fires: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked; `gap` names the functions that are the learner's to write."""
+
+    folder: Path
+    title: str
+    kind: str
+    minutes: int
+    lessons: tuple[int, ...]
+    gap: tuple[str, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    pair: Pair | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def starts(self) -> dict[str, str]:
+        """The texts that a learner starts with: by their place in the answer, '' for an answer that is one file."""
+        if self.pair is None:
+            return {"": (self.folder / START).read_text(encoding="utf-8")}
+        parts = QUESTION, CONTROL
+        return {f"{part}/scenario.toml": (self.folder / f"{part}.toml").read_text(encoding="utf-8") for part in parts}
+
+
+def exercises() -> dict[str, Exercise]:
+    """The exercises that ship, from easy to hard: by minutes, then by name."""
+    found = [read(path.parent) for path in (shipped() / "lessons" / "exercises").glob(f"*/{FILE}")]
+    return {each.name: each for each in sorted(found, key=lambda x: (x.minutes, x.name))}
+
+
+def one(text: str) -> Exercise:
+    """The exercise with a name, or in a folder that is named as a path; `UnknownName` where there is none."""
+    if (Path(text) / FILE).is_file():
+        return read(Path(text))
+    known = exercises()
+    if text not in known:
+        raise UnknownName(f"there is no exercise {text!r}; {nearest(text, known)}")
+    return known[text]
+
+
+def read(folder: Path) -> Exercise:
+    """The exercise of a folder; `DamagedExercise` where its file says nothing clear."""
+    path = folder / FILE
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DamagedExercise(f"{path}: not TOML: {error}") from None
+    try:
+        asks = tuple(Ask(**_lists(each)) for each in data.pop("asks", []))
+        pair = Pair(**_lists(data.pop("pair"))) if "pair" in data else None
+        made = Exercise(folder, asks=asks, pair=pair, **_lists(data))
+    except TypeError as error:
+        raise DamagedExercise(f"{path}: {str(error).partition('__init__() ')[2] or error}") from None
+    _require_sense(path, made)
+    return made
+
+
+def _lists(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in data.items()}
+
+
+def _require_sense(path: Path, made: Exercise) -> None:
+    """Raises for an exercise of which everything, or nothing, would be an answer."""
+    if made.kind not in KINDS:
+        raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
+    if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
+        raise DamagedExercise(f"{path}: a scenario has [pair]; a guard, or an invariant, has gap and [[asks]]")
+    for ask in made.asks:
+        if ask.expect not in ("holds", "violated") or not ask.invariants:
+            raise DamagedExercise(f'{path}: {ask.title}: write expect = "holds" or "violated", and invariants')
+
+
+def write_start(exercise: Exercise, target: Path) -> list[Path]:
+    """Writes what a learner starts with, and says where; `Failure` where there is something already."""
+    if target.exists() or target.is_symlink():
+        raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)
+    if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):
+        raise UnknownName(f"{str(target)!r} is no name of a Python file; write my_answer.py")
+    written = []
+    for place, text in exercise.starts().items():
+        path = target / place if place else target
+        if place:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
