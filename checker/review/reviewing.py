@@ -155,10 +155,12 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
     """The mutants of the actions that mean something else, asked of all that holds; None where there is none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
-    held, live = (tuple(name for each, name in holding if each == kind) for kind in ("invariant", "property"))
+    # A state without a next one is looked for by no name that a model knows.
+    held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)
+    live = tuple(name for kind, name in holding if kind == "property")
     there = set(new.model.actions())
     actions = tuple(name for name, _ in text.actions if name in there)
-    if not actions or not holding:
+    if not actions or not (held or live):
         return None
     settings = dict(new.model.settings)
     return mutation(Question(new.spec, settings, held, actions, limits=limits, liveness=live, fairness=new.fairness))

@@ -31,7 +31,7 @@ class Courier(Model):
     @action(actor="courier")
     def deliver(self, s: Any) -> None:
         """The letter is delivered."""
-        s.require(s.at == 1, ~s.delivered)
+        s.require(s.at == 1, ~(s.delivered & (s.at == 1)))
         s.delivered = True
 
     @invariant
