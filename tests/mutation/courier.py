@@ -45,6 +45,11 @@ class Courier(Model):
         return ~s.delivered, s.delivered
 
     @leads_to
+    def is_handed_over(self, s: Any) -> Any:
+        """The letter is delivered in the end, once it was at the door."""
+        return s.at == 1, s.delivered
+
+    @leads_to
     def comes_back(self, s: Any) -> Any:
         """The letter is given back in the end: false where it is delivered at once."""
         return ~s.returned, s.returned
