@@ -23,7 +23,7 @@ from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import Transition, TransitionSystem
-from isrcheck.model.language.tracing import instances_of, trace
+from isrcheck.model.language.tracing import instances_of, judging, trace
 
 Outcome = Literal[
     "killed",
@@ -189,7 +189,8 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        mutant = _with(system, instances)
+        # An invariant may ask what is enabled: of a mutant it speaks of the mutant's guards.
+        mutant = judging(cls(**settings), _with(system, instances), loaded.chosen(invariants))
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.violated or found.error is not None:
             result = check(
@@ -207,7 +208,8 @@ def asked_of(
             return verdict
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
-        differing = unread(system, instances, limits, verdict.distinct)
+        alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
+        differing = unread(system, instances, limits, verdict.distinct) if alike else None
         return verdict if differing is None else replace(verdict, outcome="unread", differing=differing)
 
 
