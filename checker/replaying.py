@@ -15,7 +15,7 @@ from isrcheck.checker.refinement.named import historic, load_mapping, load_speci
 from isrcheck.checker.refinement.refined import PREFIX
 from isrcheck.checker.refinement.telling import told
 from isrcheck.checker.traces.files import DamagedFile, Recording, TraceFile, read
-from isrcheck.checker.traces.refined import Implementation, Implementing
+from isrcheck.checker.traces.refined import Implementation, Implementing, widened
 from isrcheck.checker.traces.verdicts import Replayed, replayed
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.errors import EvaluationError, nearest
@@ -63,6 +63,18 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
         finding, walked = told(implementation, allowed, name, found.outcome.trace)
         return replace(found, finding=finding, walked=walked)
     return found
+
+
+def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
+    """With what each state of a refinement stands for, where it was confirmed that each stands for something."""
+    if traces.against is None or implementation is None:
+        return found
+    if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):
+        return found
+    trace = found.outcome.trace
+    beside = [implementation.stands_for(step.state) for step in trace.steps]
+    variables = tuple(implementation.specification.model.domains.items())
+    return replace(found, wider=widened(trace, traces.against.specification, variables, beside))
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:

@@ -1,14 +1,14 @@
-"""`isrcheck mutate`: one line of a model less or weaker, and whether an invariant notices."""
+"""`isrcheck mutate`: one line of a model less or weaker, and whether an invariant or a property notices."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.naming import model_or_scenario
-from isrcheck.checker.cli.options import model_at, seconds_of, size_of
+from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
 from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
 from isrcheck.model.language.errors import UnknownName
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
 @model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@liveness_options
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
 @click.option("--scenarios", is_flag=True, help="Ask what is not noticed in the recorded scenarios of MODEL as well.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
@@ -42,6 +43,7 @@ def command(
     max_seconds: float | None,
     workers: int | None,
     quiet: bool,
+    **promised: Any,
 ) -> None:
     """Takes each conjunct of each guard of MODEL away or weakens it, drops each update, and checks what is left.
 
@@ -51,8 +53,14 @@ def command(
     With --scenarios a mutant that nothing notices is asked in each recorded scenario in which MODEL holds (those of
     ./counterexamples, or the shipped ones), the smallest first, with every invariant that holds there. Those with more
     states than --max-states are left out.
+
+    With --liveness a mutant that no invariant kills is asked what must happen: one in which a property of MODEL is
+    violated is killed, too. A property that MODEL itself violates, or in which nothing is waited for, kills nothing;
+    152 also where a property has no answer within the limits.
     """
+    fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)
+    from isrcheck.checker.checking import properties_of
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.checker.mutation.elsewhere import places
@@ -67,9 +75,12 @@ def command(
         loaded.chosen(invariants or None)
         instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
         chosen_actions(instance, actions)
+        properties_of(loaded, instance, liveness, fairness)
     limits = Limits(max_states, max_seconds, max_memory)
     asked = places(model, most=max_states) if scenarios else ()
-    question = Question(model, dict(instance.settings), invariants or None, actions, name, limits, workers, asked)
+    question = Question(
+        model, dict(instance.settings), invariants or None, actions, name, limits, workers, asked, liveness, fairness
+    )
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)

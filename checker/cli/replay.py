@@ -92,7 +92,8 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
             same[0].append(each)
         elif each.outcome.valid:
             told.append([each])
-    return [line for section in [lines, *(["", *replayed_text(group, plain)] for group in told)] for line in section]
+    texts = [replayed_text([each.side_by_side() for each in group], plain) for group in told]
+    return [line for section in [lines, *(["", *text] for text in texts)] for line in section]
 
 
 def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
@@ -126,7 +127,7 @@ def replayed_file(
 ) -> tuple[Interpreter, list[Replayed]]:
     """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
     from isrcheck.checker.library import blaming
-    from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of
+    from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification
     from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.traces.files import DamagedFile, read
 
@@ -140,7 +141,8 @@ def replayed_file(
             about["settings"] = dict(interpreter.model.settings)
             told = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
             fixed = [named(text, loaded, interpreter.model) for text in controls]
-            return interpreter, _explained(told, interpreter, fixed, implementation)
+            explained = _explained(told, interpreter, fixed, implementation)
+            return interpreter, [with_specification(each, traces, implementation) for each in explained]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 

@@ -21,7 +21,7 @@ from isrcheck.checker.cli.sides import Sides, side_options
 @bounds_options
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Leave open what needs more states.")
 @click.option("--no-scenarios", is_flag=True, help="Ask no recorded scenarios.")
-@click.option("--mutate", is_flag=True, help="Say which lines of changed actions no invariant notices.")
+@click.option("--mutate", is_flag=True, help="Say which lines of changed actions no invariant or property notices.")
 @click.option("--prove", is_flag=True, help="Say whether the proof of each version goes through.")
 @click.option("--markdown", metavar="FILE", help="Write it for a comment on a pull request; - is standard output.")
 @click.option("--html", metavar="FILE", help="Write it as a page.")

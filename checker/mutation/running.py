@@ -1,18 +1,19 @@
-"""Mutants of a model checked, each on its own: which invariant notices, and by which shortest trace."""
+"""Mutants of a model checked, each on its own: which invariant or property notices, and by which shortest trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.library import LoadedModel, blaming, load_model_class
 from isrcheck.checker.mutation.comparison import Difference, differences
 from isrcheck.checker.mutation.elsewhere import in_scenarios
+from isrcheck.checker.mutation.liveness import asked_what_must_happen, can_kill, in_the_model
 from isrcheck.checker.mutation.mutants import Family, Mutant, chosen_actions, family
 from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores, vacuous
-from isrcheck.checker.results import FORMAT, Exit, Result
+from isrcheck.checker.results import FORMAT, Exit, PropertyFinding, Result
 from isrcheck.checker.scenarios.pool import in_order
 from isrcheck.model.language.tracing import trace
 
@@ -25,7 +26,7 @@ Wanted = Callable[[int, Mutant], bool]
 class Mutation:
     """The verdicts on all mutants, in the order of actions and of the source, and the check of the model itself.
 
-    `senseless` counts the edits that make no model.
+    `senseless` counts the edits that make no model. `properties` are those asked for, with what is true of the model.
     """
 
     question: Question
@@ -33,6 +34,12 @@ class Mutation:
     verdicts: tuple[Verdict, ...]
     senseless: int
     reason: str | None = None
+    properties: dict[str, PropertyFinding] = field(default_factory=dict)
+
+    @property
+    def asked_properties(self) -> tuple[str, ...]:
+        """The properties that are asked of mutants."""
+        return tuple(name for name, finding in self.properties.items() if can_kill(finding))
 
     def count(self, outcome: Outcome) -> int:
         return sum(v.outcome == outcome for v in self.verdicts)
@@ -42,11 +49,17 @@ class Mutation:
         return sum(v.outcome == outcome and v.scenario is not None for v in self.verdicts)
 
     @property
+    def is_open(self) -> bool:
+        """Whether something is not known of a mutant, or of a property in the model."""
+        unknown = any(finding.verdict == "incomplete" for finding in self.properties.values())
+        return unknown or self.reason is not None or any(v.is_open for v in self.verdicts)
+
+    @property
     def exit_code(self) -> int:
-        """That of the model where it does not hold; else 152 if a mutant did not finish, 10 if one survives, or 0."""
+        """That of the model where it does not hold; else 152 where something is open, 10 if a mutant survives, or 0."""
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
-        codes = {Exit.LIMIT: self.reason or self.count("not finished"), Exit.DIFFERENCE: self.count("survived")}
+        codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
         return next((code for code, there in codes.items() if there), Exit.HOLDS)
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +70,11 @@ class Mutation:
             "reason": self.reason,
             **{name: own[name] for name in ("model", "profile", "settings", "distinct", "depth", "verdict")},
             "invariants": sorted(self.own.findings),
+            "fairness": self.question.fairness.to_json() if self.question.liveness else None,
+            "liveness": {
+                name: {"verdict": f.verdict, "vacuous": f.vacuous, "reason": f.why}
+                for name, f in self.properties.items()
+            },
             "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
             "scenarios": [name for name, _, _ in self.question.scenarios],
             "senseless": self.senseless,
@@ -87,13 +105,17 @@ def mutation(
         compared = differences(trace(model, loaded.chosen(question.invariants)), pairs, question.limits)
     if compared is None:
         return Mutation(question, own, (), 0, "the model's own exploration did not finish once more")
+    if question.liveness:
+        tell("the model is asked what must happen")
+    properties = in_the_model(loaded, question)
     mutants = enumerate((m for f in families for m in f.mutants), 1)
     compared_with = zip(mutants, compared, strict=True)
     unjudged = [_compared(i, m, d) for (i, m), d in compared_with if wanted(i, m)]
-    verdicts = list(_checked(question, own, unjudged, tell))
+    asks = replace(question, liveness=tuple(name for name, finding in properties.items() if can_kill(finding)))
+    verdicts = list(_checked(asks, own, unjudged, tell))
     if question.scenarios:
         verdicts = in_scenarios(question, verdicts, tell)
-    return Mutation(question, own, tuple(verdicts), sum(f.senseless for f in families))
+    return Mutation(question, own, tuple(verdicts), sum(f.senseless for f in families), properties=properties)
 
 
 def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
@@ -115,21 +137,27 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
     """The verdicts, in their order, with those checked of which the comparison did not say enough."""
-    open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in ("survived", "forbids")]
+    # What a vacuous one is known by is enough, but where a property says more.
+    unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
+    open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)
     for verdict in unjudged:
-        found = next(answers) if verdict.outcome in ("survived", "forbids") else verdict
+        found = next(answers) if verdict.outcome in unknown else verdict
         tell(f"{found.number} of {len(unjudged)}: {found.outcome}: {found.action} {found.edit.where}")
         yield found
 
 
+UNKNOWN: Final = ("survived", "forbids")
+"""What the comparison says of mutants of which a check says more."""
 Asked = tuple[Question, int, Verdict]
 
 
 def _answered(asked: Asked) -> Verdict:
     """What becomes of a mutant at the question's own settings; in a process that may do others as well."""
     question, distinct, verdict = asked
-    return asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)
+    if verdict.outcome in UNKNOWN:
+        verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)
+    return asked_what_must_happen(verdict, question)
 
 
 def _ended(asked: Asked) -> Verdict:

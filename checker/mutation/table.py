@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from isrcheck.checker.results import Exit
+from isrcheck.checker.reports.liveness import lasso_text, promised_text
+from isrcheck.checker.results import Exit, PropertyFinding
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def mutation_text(found: Mutation, ink: Ink = PLAIN) -> str:
     sections = [
         [headline(found, ink)],
         [ink("head", "Mutants"), *_rows(found, ink)] if found.verdicts else [],
+        _properties(found, ink),
         _scenarios(found, ink),
         _survivors(found, ink),
         _left_out(found, ink),
@@ -39,19 +41,22 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
     from isrcheck.checker.mutation.verdicts import OUTCOMES
 
     counts = [(found.count(outcome), outcome) for outcome in OUTCOMES]
-    told = ", ".join(f"{n} {outcome}{_elsewhere(found, outcome)}" for n, outcome in counts if n)
+    told = ", ".join(f"{n} {outcome}{_of_these(found, outcome)}" for n, outcome in counts if n)
     word, style = {
         Exit.HOLDS: ("NO SURVIVOR", "good"),
         Exit.LIMIT: ("NOT FINISHED", "open"),
     }.get(found.exit_code, ("SURVIVORS", "bad"))
-    model = f"{own.model} ({plural(own.distinct, 'state')}; {', '.join(own.findings)})"
+    asked = ", ".join((*own.findings, *found.asked_properties))
+    model = f"{own.model} ({plural(own.distinct, 'state')}; {asked})"
     return f"{ink(style, word)}  {model}: {plural(len(found.verdicts), 'mutant')}{': ' if told else ''}{told}"
 
 
-def _elsewhere(found: Mutation, outcome: Outcome) -> str:
-    """How many of the mutants with an outcome have come to it in a scenario."""
-    n = found.elsewhere(outcome)
-    return f" ({n} in a scenario)" if n else ""
+def _of_these(found: Mutation, outcome: Outcome) -> str:
+    """How many of the mutants with an outcome have come to it by a property, and in a scenario."""
+    by_property = sum(v.outcome == outcome and v.lasso is not None for v in found.verdicts)
+    counts = (by_property, "by a property"), (found.elsewhere(outcome), "in a scenario")
+    told = ", ".join(f"{n} {what}" for n, what in counts if n)
+    return f" ({told})" if told else ""
 
 
 def _rows(found: Mutation, ink: Ink) -> list[str]:
@@ -64,11 +69,14 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
 
 def how(verdict: Verdict) -> str:
     """By what a mutant is noticed, or in what it differs, and in which scenario."""
-    return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "")
+    unanswered = f"; not answered: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
+    return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "") + unanswered
 
 
 def _how(verdict: Verdict) -> str:
     match verdict.outcome:
+        case "killed" if verdict.lasso is not None:
+            return f"{', '.join(verdict.killed_by)}, {verdict.lasso}"
         case "killed":
             return f"{', '.join(verdict.killed_by)} in {verdict.length}"
         case "survived" | "nothing new":
@@ -89,6 +97,27 @@ def shortened(text: str) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
+def _properties(found: Mutation, ink: Ink) -> list[str]:
+    """What the properties rest on, those that kill nothing, and where a limit left one without an answer."""
+    if not found.properties:
+        return []
+    lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]
+    reasons: dict[str, list[str]] = {}
+    for v in found.verdicts:
+        for name, why in v.unanswered:
+            reasons.setdefault(f"{name} is not answered, {why}", []).append(str(v.number))
+    lines += [[f"{what}: mutants {', '.join(numbers)}"] for what, numbers in sorted(reasons.items())]
+    return [ink("head", f"Liveness ({promised_text(found.question.fairness)})"), *columns(lines)]
+
+
+def _kills_nothing(finding: PropertyFinding) -> str | None:
+    if finding.verdict == "violated":
+        return f"it is violated in the model itself, {lasso_text(finding)}"
+    if finding.verdict == "incomplete":
+        return f"it is not known in the model itself, {finding.why}"
+    return "in the model itself what it waits for is never waited for" if finding.vacuous else None
+
+
 def _scenarios(found: Mutation, ink: Ink) -> list[str]:
     asked = found.question.scenarios
     if not found.verdicts or not asked:
@@ -99,10 +128,11 @@ def _scenarios(found: Mutation, ink: Ink) -> list[str]:
 
 
 def _survivors(found: Mutation, ink: Ink) -> list[str]:
+    asked = "invariants and properties" if found.asked_properties else "invariants"
     lines = [
         [words]
         for outcome, words in (
-            ("survived", "A survivor is a line that none of these invariants needs within these bounds, or one lacks."),
+            ("survived", f"A survivor is a line that none of these {asked} needs within these bounds, or one lacks."),
             ("unread", "What is unread differs from the model in what no other step and no invariant depends on."),
             (
                 "forbids",

@@ -20,9 +20,10 @@ from isrcheck.checker.results import Finding, Result, Trace
 from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.expressions import FALSE
+from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.system import Transition, TransitionSystem
-from isrcheck.model.language.tracing import instances_of, trace
+from isrcheck.model.language.tracing import instances_of, judging, trace
 
 Outcome = Literal[
     "killed",
@@ -55,6 +56,9 @@ class Question:
     workers: int | None = None
     scenarios: tuple[Place, ...] = ()
     """Where a mutant is asked that is not noticed at the settings, in this order."""
+    liveness: tuple[str, ...] = ()
+    """Properties of whole behaviours, asked at the settings of mutants that no invariant kills, under `fairness`."""
+    fairness: Fairness = field(default_factory=Fairness)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,10 @@ class Verdict:
     """What became of a mutant.
 
     `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
-    first of them that the model does not reach by this step, `by` the step. `difference` is the level from which on
+    first of them that the model does not reach by this step, `by` the step. Where they are properties, `lasso` says how
+    the trace goes on, from its state at position `loop` (from 0) if it does; the model may take each of its steps, and
+    then does not stay there. `unanswered` are properties of which it is open whether they notice, each with why.
+    `difference` is the level from which on
     the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
     it did not, what has no meaning, or what never happens any more. `differing` is in what it differs where nobody
     reads it. `shown` is the trace in words.
@@ -82,6 +89,9 @@ class Verdict:
     length: int | None = None
     step: int | None = None
     by: str | None = None
+    lasso: str | None = None
+    loop: int | None = None
+    unanswered: tuple[tuple[str, str], ...] = ()
     distinct: int = 0
     extra: int | None = None
     reason: str | None = None
@@ -93,20 +103,27 @@ class Verdict:
     trace: list[dict[str, Any]] = field(default_factory=list, repr=False)
     shown: str = field(default="", repr=False)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether more time or memory might say more of it."""
+        return self.outcome == "not finished" or bool(self.unanswered)
+
     def to_json(self) -> dict[str, Any]:
         e = self.edit
         edit = {"file": repository_path(e.file), "line": e.line, "column": e.column, "kind": e.kind}
-        found = ("outcome", "difference", "length", "step", "by", "distinct", "extra", "reason")
+        outcome = ("outcome", "difference", "length", "step", "by", "lasso", "loop", "distinct", "extra", "reason")
         places = ("scenario", "same_in", "differs_in", "unfinished_in")
-        names = ("number", "action", "touches", *found, *places)
+        names = ("number", "action", "touches", *outcome, *places)
         words = {"text": self.edit.text, "change": self.edit.words, "killed_by": list(self.killed_by)}
         words["differing"] = list(self.differing)
-        return {**{name: getattr(self, name) for name in names}, **edit, **words, "trace": self.trace}
+        unanswered = dict(self.unanswered)
+        found = {name: getattr(self, name) for name in names}
+        return {**found, **edit, **words, "unanswered": unanswered, "trace": self.trace}
 
 
 def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
     """A verdict filled in from the check of a mutant in which something is violated or means nothing."""
-    verdict = replace(verdict, distinct=result.distinct, reason=result.reason)
+    verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
     if violated:
         length = min(f.trace.length for f in violated.values() if f.trace)
@@ -124,19 +141,24 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
     trace = shortest[0][1].trace
     assert trace is not None
     alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
-    step = next(i for i in range(2, trace.length + 1) if not _allowed(model, trace, i))
-    label = trace.steps[step - 1].label
-    assert label is not None
+    step, by = departure(model, trace)
     return replace(
         verdict,
         outcome="killed",
         killed_by=tuple(name for name, _ in shortest),
         length=trace.length,
         step=step,
-        by=label_text(label),
+        by=by,
         trace=trace.to_json(),
         shown="\n".join(violations_text(alike)),
     )
+
+
+def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
+    """The first state of a trace, from 1, that the model does not reach by its step, and the step; None without one."""
+    step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
+    label = None if step is None else trace.steps[step - 1].label
+    return step, None if label is None else label_text(label)
 
 
 def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
@@ -167,7 +189,8 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        mutant = _with(system, instances)
+        # An invariant may ask what is enabled: of a mutant it speaks of the mutant's guards.
+        mutant = judging(cls(**settings), _with(system, instances), loaded.chosen(invariants))
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.violated or found.error is not None:
             result = check(
@@ -185,7 +208,8 @@ def asked_of(
             return verdict
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
-        differing = unread(system, instances, limits, verdict.distinct)
+        alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
+        differing = unread(system, instances, limits, verdict.distinct) if alike else None
         return verdict if differing is None else replace(verdict, outcome="unread", differing=differing)
 
 

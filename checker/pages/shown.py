@@ -25,6 +25,7 @@ def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[st
 
 
 def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
+    each = each.side_by_side()
     trace, refusal = each.outcome.trace, each.outcome.refusal
     allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
     told = told_trace(interpreter.model, allowed)

@@ -11,13 +11,11 @@ from isrcheck.checker.refinement.refusals import Change, begins_otherwise, refus
 from isrcheck.checker.refinement.telling import sentence_of, told
 from isrcheck.checker.refinement.watching import Refused, Watching
 from isrcheck.checker.results import EvaluationFailure, Exit, Finding, Result, Trace
-from isrcheck.checker.told import Change as Changed
 from isrcheck.checker.told import Story
 from isrcheck.checker.traces.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.traces.narration import story
-from isrcheck.checker.traces.refined import Implementation, widened
+from isrcheck.checker.traces.refined import Implementation, retold, widened
 from isrcheck.checker.traces.walked import Walked
-from isrcheck.checker.wording.values import differences
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
@@ -74,7 +72,7 @@ class Refined:
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
-        return {"trace": wider, "story": None if told is None else _wider(told, wider)}
+        return {"trace": wider, "story": None if told is None else retold(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
         """What the JSON of the result has besides."""
@@ -93,16 +91,6 @@ class Refined:
 
     def _as_json(self, states: tuple[State, ...]) -> list[dict[str, Any]]:
         return [{n: d.to_json(x) for (n, d), x in zip(self.variables, s, strict=True)} for s in states]
-
-
-def _wider(told: Story, trace: Trace) -> Story:
-    """A story that tells what changes in the specification, too."""
-    sentences = []
-    for sentence in told.sentences:
-        old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
-        changes = tuple(Changed(*change) for change in differences(trace.variables, old, new))
-        sentences.append(replace(sentence, changes=changes))
-    return replace(told, sentences=tuple(sentences))
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,8 +131,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     guards = None
     if wanted.mutate:
         tell("guards")
-        held = [row.name for row in rows if row.kind == "invariant" and row.after and row.after.verdict == "holds"]
-        guards = _guards(new, text, tuple(held), wanted.limits)
+        guards = _guards(new, text, rows, wanted.limits)
     proofs = None
     if wanted.prove:
         tell("proofs")
@@ -153,13 +152,18 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     )
 
 
-def _guards(new: Side, text: Differences, held: tuple[str, ...], limits: Limits) -> Mutation | None:
+def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
     """The mutants of the actions that mean something else, asked of all that holds; None where there is none."""
+    holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
+    # A state without a next one is looked for by no name that a model knows.
+    held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)
+    live = tuple(name for kind, name in holding if kind == "property")
     there = set(new.model.actions())
     actions = tuple(name for name, _ in text.actions if name in there)
-    if not actions or not held:
+    if not actions or not (held or live):
         return None
-    return mutation(Question(new.spec, dict(new.model.settings), held, actions, limits=limits))
+    settings = dict(new.model.settings)
+    return mutation(Question(new.spec, settings, held, actions, limits=limits, liveness=live, fairness=new.fairness))
 
 
 def _proof(side: Side, limits: Limits) -> ProofResult:

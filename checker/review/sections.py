@@ -158,7 +158,9 @@ def _guards(found: Mutation) -> Section:
     open_ones = [v for v in found.verdicts if v.outcome in quiet and v.touches != "update"]
     rows = tuple((v.outcome, v.action, v.edit.where, v.edit.words, how(v)) for v in open_ones)
     head = ("outcome", "action", "line", "change", "")
-    return Section("Guards that no invariant needs", head, rows, (" ".join(mutation_headline(found).split()),))
+    return Section(
+        "Guards that no invariant or property needs", head, rows, (" ".join(mutation_headline(found).split()),)
+    )
 
 
 def _proofs(found: Review, proofs: tuple[ProofResult, ProofResult]) -> Section:

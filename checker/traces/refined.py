@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Trace
+from isrcheck.checker.told import Change, Story
+from isrcheck.checker.wording.values import differences
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
@@ -80,6 +82,16 @@ def widened(
     both = zip(trace.steps, beside, strict=True)
     steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)
     return replace(trace, variables=(*trace.variables, *theirs), steps=steps)
+
+
+def retold(told: Story, trace: Trace) -> Story:
+    """A story that tells what changes in the specification, too, by a trace that has both."""
+    sentences = []
+    for sentence in told.sentences:
+        old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
+        changes = tuple(Change(*change) for change in differences(trace.variables, old, new))
+        sentences.append(replace(sentence, changes=changes))
+    return replace(told, sentences=tuple(sentences))
 
 
 class Implementing(Interpreter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -14,7 +14,7 @@ from isrcheck.checker.traces.held import last_held
 from isrcheck.checker.traces.lassos import Lasso
 from isrcheck.checker.traces.narration import story
 from isrcheck.checker.traces.reasons import reasons
-from isrcheck.checker.traces.refined import Implementation
+from isrcheck.checker.traces.refined import Implementation, retold
 from isrcheck.checker.traces.replay import Refusal, ReplayOutcome, replay
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.layout import columns, plural
@@ -40,7 +40,8 @@ class Replayed:
     """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said).
 
     `story` tells a valid trace; `finding` says why it ends in a violation, if it does; `broken` which property a lasso
-    breaks, `against` why it breaks none. `walked` is a trace of a refinement beside what is wrong at its end.
+    breaks, `against` why it breaks none. `walked` is a trace of a refinement beside what is wrong at its end, `wider`
+    one with the variables of the specification as well, where each state stands for one.
     """
 
     recording: Recording
@@ -51,6 +52,21 @@ class Replayed:
     broken: PropertyFinding | None = None
     against: str | None = None
     walked: Walked | None = field(default=None, compare=False, repr=False)
+    wider: Trace | None = field(default=None, compare=False, repr=False)
+
+    def side_by_side(self) -> Replayed:
+        """The same for those who read it: of a refinement with the specification's state beside the model's."""
+        wider = self.wider
+        if wider is None:
+            return self
+        told = None if self.story is None else retold(self.story, wider)
+        return replace(
+            self,
+            outcome=replace(self.outcome, trace=wider),
+            story=told,
+            finding=None if self.finding is None else replace(self.finding, trace=wider, story=told),
+            broken=None if self.broken is None else replace(self.broken, trace=wider, story=told),
+        )
 
     def exit_code(self, expected: bool) -> int:
         """By the contract; where the claim is expected, confirming it is success and anything else a difference."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from isrcheck.model.language import expressions as e
@@ -215,6 +216,17 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
         method = model.predicates("constraint")[names[0]]
         what = f"no initial state is within constraint {', '.join(names)}, so nothing would be explored"
         raise mistake_in(method, what, "let one in")
+
+
+def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
+    """A system whose invariants, goals and constraints are as a model has them: they may ask what it enables."""
+    sheet = _Sheet(model, *layout(model))
+    return replace(
+        system,
+        invariants=sheet.predicates(dict(sorted(invariants.items()))),
+        goals=sheet.predicates(model.predicates("goal")),
+        constraints=sheet.predicates(model.predicates("constraint")),
+    )
 
 
 def instances_of(model: Model, action: str) -> list[Transition]:

@@ -20,13 +20,14 @@ from isrcheck.model.published.kip_101 import Kip101
 from tests.mutation.turnstile import Turnstile
 
 TURNSTILE = str(Path(__file__).parent / "turnstile.py")
+VALVE = str(Path(__file__).parent / "valve.py")
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 LIMITS = Limits(memory=3 << 30)
 
 
 @cache
 def asked(model: str, actions: tuple[str, ...] = ()) -> Mutation:
-    settings = {} if model == TURNSTILE else SMALL
+    settings = {} if model in (TURNSTILE, VALVE) else SMALL
     return mutation(Question(model, settings, None, actions, limits=LIMITS, workers=1))
 
 
@@ -64,6 +65,12 @@ def test_a_guard_that_no_invariant_of_states_can_see_reaches_nothing_new() -> No
     assert (found.outcome, found.extra) == ("nothing new", 0)
     found = of("switch-off", "without s.asked")
     assert (found.outcome, found.extra) == ("nothing new", 0)
+
+
+def test_an_invariant_that_asks_what_is_enabled_is_asked_of_the_mutant() -> None:
+    """No state is new, but a full tank (two steps from the start) can be filled: the model's guard would not say so."""
+    (found,) = [v for v in asked(VALVE).verdicts if v.edit.words == "without s.level < 2"]
+    assert (found.outcome, found.killed_by, found.length) == ("killed", ("a-full-tank-is-not-filled",), 3)
 
 
 def test_a_guard_of_a_domain_ends_in_an_evaluation_error() -> None:

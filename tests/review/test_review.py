@@ -16,6 +16,7 @@ from tests.cli.running import COUNTER, Outcome, counter, run
 SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").read_text())
 TWO = ("-s", "replicas=2", "--visible", "log,quorum")
 SMALL = (*TWO, "-s", "log_size=1", "-s", "max_records=1")
+COURIER = (Path(__file__).parents[1] / "mutation" / "courier.py").read_text()
 GUARD = "self.high_watermark_is_in_current_epoch(s, leader)"
 
 
@@ -161,6 +162,24 @@ def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
     assert {m["action"] for m in data["guards"]["mutants"]} == {"start-again"}
     assert any(m["text"] == "s.value >= self.top" and m["outcome"] != "killed" for m in data["guards"]["mutants"])
     assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "proved"]
+
+
+def test_guards_that_only_a_property_needs(tmp_path: Path) -> None:
+    """What is true for ever in the new version is asked of the mutants of what changed there."""
+    old, new = tmp_path / "courier.py", tmp_path / "other.py"
+    old.write_text(COURIER)
+    new.write_text(
+        COURIER.replace("s.require(s.at == 1, ~s.delivered, ~s.r", "s.require(s.at >= 1, ~s.delivered, ~s.r")
+    )
+    said, data = reviewed(tmp_path, old, new, "--visible", "at", "--no-scenarios", "--mutate")
+    found = {(m["action"], m["change"]): m for m in data["guards"]["mutants"]}
+    assert found["give-back", "without ~s.returned"]["killed_by"][0] == "is-delivered"
+    assert {action for action, _ in found} == {"give-back"}
+    # `comes-back` is violated in both versions.
+    assert set(data["guards"]["liveness"]) == {"is-delivered", "is-found", "is-handed-over"}
+    _, guards = said.out.split("Guards that no invariant or property needs")
+    assert "without s.at >= 1" in guards
+    assert "without ~s.returned" not in guards
 
 
 SCENARIO = """\

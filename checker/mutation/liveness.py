@@ -1,0 +1,106 @@
+"""Mutants that no invariant kills, asked what must happen: what holds of the model may be violated in one of them.
+
+A line may be there so that something happens in the end: without it behaviour goes round and round, or ends too early,
+and no state is wrong. Also a mutant that only forbids steps, or reaches nothing new, may be noticed so. One that is
+equivalent is not asked: it has the behaviours of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.library import LoadedModel, blaming
+from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.mutation.verdicts import Question, Verdict, departure, judged, loaded_once
+from isrcheck.checker.reports.counterexample import property_violation_text
+from isrcheck.checker.reports.liveness import lasso_text
+from isrcheck.checker.results import PropertyFinding, Result
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.profiles import BARE
+
+ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
+"""Outcomes of mutants that are explored whole, behave otherwise than the model, and were killed by no invariant."""
+
+
+def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
+    """What is true of the model itself; nothing is asked of mutants but what holds in it and is not vacuous."""
+    if not question.liveness:
+        return {}
+    result = _result(loaded, question)
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
+    if result.evaluation is not None:
+        raise EvaluationError(result.evaluation.what, result.evaluation.where)
+    return result.liveness
+
+
+def can_kill(finding: PropertyFinding) -> bool:
+    """Whether a property says something of mutants, by what is true of the model."""
+    return finding.verdict == "holds" and not finding.vacuous
+
+
+def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
+    """A verdict with the properties of the question asked, which hold in the model, where no invariant kills."""
+    if not question.liveness or verdict.outcome not in ASKED:
+        return verdict
+    loaded = loaded_once(question.model)
+    with blaming(loaded.origin):
+        result = _result(replace(loaded, cls=mutated(loaded.cls, verdict.action, verdict.edit)), question)
+        if result.evaluation is not None:
+            return judged(replace(verdict, extra=None, differing=()), result, _model(loaded, question))
+        violated = {n: f for n, f in result.liveness.items() if f.verdict == "violated"}
+        if violated:
+            return _killed(verdict, violated, result.distinct, _model(loaded, question))
+    why = tuple((n, f.why or "") for n, f in sorted(result.liveness.items()) if f.verdict == "incomplete")
+    return replace(verdict, unanswered=why)
+
+
+def _model(loaded: LoadedModel, question: Question) -> Interpreter:
+    return Interpreter(loaded.cls(**question.settings), {})
+
+
+def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
+    """A verdict with the shortest lasso, of equal ones that of the first property by name."""
+    first = min(violated, key=lambda name: (_length(violated[name]), name))
+    finding = violated[first]
+    trace = finding.trace
+    assert trace is not None
+    step, by = departure(model, trace)
+    alike = (name for name, other in violated.items() if other.trace == trace)
+    return replace(
+        verdict,
+        outcome="killed",
+        killed_by=tuple(sorted(alike)),
+        length=trace.length,
+        step=step,
+        by=by,
+        lasso=lasso_text(finding),
+        loop=trace.loop,
+        distinct=distinct,
+        extra=None,
+        reason=None,
+        differing=(),
+        trace=trace.to_json(),
+        shown="\n".join(property_violation_text(first, finding)),
+    )
+
+
+def _length(finding: PropertyFinding) -> int:
+    assert finding.trace is not None
+    return finding.trace.length
+
+
+def _result(loaded: LoadedModel, question: Question) -> Result:
+    return check(
+        loaded,
+        question.settings,
+        profile=BARE,
+        invariants=(),
+        liveness=question.liveness,
+        fairness=question.fairness,
+        limits=question.limits,
+        workers=1,
+    )
