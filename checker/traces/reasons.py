@@ -50,6 +50,8 @@ def reasons(walked: Walked) -> Reasons | None:
 
 Edges = dict[int, list[Made]]
 """Steps, each with what it made."""
+_Walk = Iterator["_Walk"]
+"""A walk that stops for each walk that is to be taken before it goes on."""
 
 
 def _all(into: Edges) -> list[Made]:
@@ -72,11 +74,21 @@ class _Graph:
     def causes(self, read: Iterable[Expression], m: int) -> Edges:
         """The steps that made these what they are in state m; all that is behind them is added to the graph."""
         found: Edges = {}
+        pending = [self._causes(read, m, found)]
+        while pending:  # as deep as the trace is long, which may be more than Python calls within calls
+            deeper = next(pending[-1], None)
+            if deeper is None:
+                pending.pop()
+            else:
+                pending.append(deeper)
+        return found
+
+    def _causes(self, read: Iterable[Expression], m: int, found: Edges) -> _Walk:
+        """Puts into `found` what `causes` gives."""
         for e in read:
             for step, leaf in self._makers(e, m):
                 found.setdefault(step, []).append(Made(e, m, leaf))
-                self._add(step, leaf)
-        return found
+                yield self._add(step, leaf)
 
     def _makers(self, e: Expression, m: int) -> Iterator[tuple[int, int]]:
         """The steps, each with a leaf that it changed, that made an expression what it is in state m."""
@@ -87,7 +99,7 @@ class _Graph:
             if step is not None:
                 yield step, leaf
 
-    def _add(self, k: int, leaf: int) -> None:
+    def _add(self, k: int, leaf: int) -> _Walk:
         """A step is in for a leaf: what it required, and what it computed the leaf from, has causes, too."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
@@ -96,7 +108,9 @@ class _Graph:
         known.add(leaf)
         edges = self.into.setdefault(k, {})
         read = [*(walked.decide(step.guard, k - 1) if first else ()), *walked.data(step.updates[leaf], k - 1)]
-        for earlier, causes in self.causes(read, k - 1).items():
+        behind: Edges = {}
+        yield self._causes(read, k - 1, behind)
+        for earlier, causes in behind.items():
             mine = edges.setdefault(earlier, [])
             mine += [made for made in causes if made not in mine]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -252,3 +253,20 @@ def test_words_that_go_well_together_are_paired_first() -> None:
     assert pairs_of(5, sample).tolist()[0] == [1, 3]
     assert sorted(pairs_of(5, sample).reshape(-1).tolist()) == list(range(8))
     assert pairs_of(1, sample[:, :1]).tolist() == pairs_of(2, sample[:, :2]).tolist() == [[0, 1]]
+
+
+def test_the_pairs_of_many_words_are_found_with_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = np.random.default_rng(1).integers(0, 3, (50_000, 60), dtype=np.uint64)
+    compared, unique = [], np.unique
+
+    def counted(values: Any, *given: Any, **named: Any) -> Any:
+        compared.append(len(values))
+        return unique(values, *given, **named)
+
+    monkeypatch.setattr(np, "unique", counted)
+    pairs = pairs_of(60, sample)
+    # Each of the 60 words has at most eight after it, and so has each of the 58 dictionaries that are made.
+    assert len(compared) <= 60 + 8 * 60 + (16 + 1) * 58
+    assert max(compared) <= 1 << 13
+    assert sorted(pairs.reshape(-1).tolist()) == list(range(118))
+    assert all(left < 60 + k and right < 60 + k for k, (left, right) in enumerate(pairs.tolist()))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from isrcheck import Model, action, check, invariant, number
 from isrcheck.checker.told import Reasons
 from isrcheck.checker.traces.reasons import reasons
 from isrcheck.checker.traces.walked import Walked
@@ -161,3 +164,32 @@ def test_of_two_ways_to_a_step_the_shorter_one_is_not_told_again() -> None:
     for k, direct in behind.items():
         for a, b in pairwise(sorted(direct)):
             assert a not in behind[b], f"step {k}"
+
+
+class Chain(Model):
+    """A number that only goes up."""
+
+    invariants = ("is-small",)
+
+    def variables(self) -> dict[str, Any]:
+        return {"n": number(0, 900)}
+
+    @action(actor="clock")
+    def tick(self, s: Any) -> None:
+        """One more."""
+        s.require(s.n < 900)
+        s.n += 1
+
+    @invariant
+    def is_small(self, s: Any) -> Any:
+        """The number stays small."""
+        return s.n < 900
+
+
+def test_a_trace_may_be_longer_than_calls_within_calls_are_deep() -> None:
+    """Each step is there for the one after it: nothing but one long row led to the end."""
+    finding = check(Chain).findings["is-small"]
+    assert finding.trace is not None
+    assert finding.trace.length == 901 > sys.getrecursionlimit() / 2
+    assert finding.reasons is not None
+    assert finding.reasons.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"

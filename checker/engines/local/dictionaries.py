@@ -17,28 +17,36 @@ FIRST_SLOTS: Final = 1 << 10
 PAGE: Final = 1 << loops.PAGE_BITS
 AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
+COMPARED: Final = 1 << 13
+"""States of a sample in which pairs are counted."""
+NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """Which two dictionaries are paired, the name last: those first that have the fewest pairs in a sample."""
+    """Which two dictionaries are paired, the name last: those first that have the fewest pairs in a sample.
+
+    Of many words only those that lie near each other are compared: the work grows with the words, not with their cube.
+    """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)
-    numbers = {w: np.unique(sample[:, w], return_inverse=True)[1].astype(np.int64) for w in range(words)}
-    pairs: list[tuple[int, int]] = []
+    rows = sample[:: 1 + len(sample) // COMPARED]
+    numbers = {w: np.unique(rows[:, w], return_inverse=True)[1].astype(np.int64) for w in range(words)}
+    order, pairs, counts = list(range(words)), list[tuple[int, int]](), dict[tuple[int, int], int]()
 
     def together(a: int, b: int) -> Integers:
         both: Integers = np.unique(numbers[a] << 32 | numbers[b], return_inverse=True)[1]
         return both
 
-    while len(numbers) > 2:
-        left, right = min(
-            ((a, b) for a in numbers for b in numbers if a < b),
-            key=lambda pair: (int(together(*pair).max(initial=0)), pair),
-        )
+    while len(order) > 2:
+        near = [(a, b) for i, a in enumerate(order) for b in order[i + 1 : i + 1 + NEAR]]
+        counts |= {pair: int(together(*pair).max(initial=0)) for pair in near if pair not in counts}
+        left, right = min(near, key=lambda pair: (counts[pair], pair))
         numbers[words + len(pairs)] = together(left, right)
+        order[order.index(left)] = words + len(pairs)
+        order.remove(right)
         pairs.append((left, right))
         del numbers[left], numbers[right]
-    return np.array([*pairs, tuple(numbers)], dtype=np.int64)
+    return np.array([*pairs, tuple(order)], dtype=np.int64)
 
 
 class Dictionaries:

@@ -12,6 +12,8 @@ from isrcheck.model.language.system import TransitionSystem
 
 ENOUGH: Final = 1 << 14
 AT_ONCE: Final = 1 << 9
+PASSES: Final = 1 << 7
+"""Levels that are looked at: of a space that is narrow and deep the beginning does."""
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
@@ -19,7 +21,9 @@ def sample(system: TransitionSystem, kernel: Kernel) -> Words:
     if kernel.words <= 2:
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)
-    while len(last) and len(known) < ENOUGH:
+    for _ in range(PASSES):
+        if not len(last) or len(known) >= ENOUGH:
+            break
         found = np.concatenate([kernel.expand(last[k : k + AT_ONCE])[0] for k in range(0, len(last), AT_ONCE)])
         before, known = len(known), np.unique(np.concatenate([known, found]), axis=0)
         if len(known) == before:
