@@ -233,14 +233,16 @@ class Fix:
 
     It `refused` step `step` (at `where`, `file:line`, as `source` has it; `condition` is what is false, `reads` what it
     reads), has no such instance (`absent`), gives another value to what matters (`differs`), or `allows` every step;
-    then `verdict` says whether the invariant holds at the end, and `enabled` what only the fixed design can do there.
-    `changes` are its model and settings where they are others: name, value in the trace, value with the fix. `rests_on`
-    is what the trace computed from that which differs.
+    then `verdict` says whether the invariant holds at the end. `enabled` is what only the fixed design can do there, at
+    the end or in place of the step that it has not.
+    `changes` are its model and settings where they are others: name, value in the trace, value with the fix; `rules`
+    what those settings mean, by name. `rests_on` is what the trace computed from that which differs.
     """
 
     control: str
     changes: tuple[tuple[str, str, str], ...]
     how: Literal["refused", "absent", "differs", "allows"]
+    rules: tuple[tuple[str, str], ...] = ()
     step: int | None = None
     where: str | None = None
     source: str | None = None
@@ -255,6 +257,7 @@ class Fix:
         return {
             "control": self.control,
             "changes": {name: [here, fixed] for name, here, fixed in self.changes},
+            "rules": dict(self.rules),
             "how": self.how,
             "step": self.step,
             "where": self.where,

@@ -42,8 +42,14 @@ def shown(page: str) -> list[tuple[str, list[str]]]:
 
 
 EXAMPLES = [(page, command, lines) for page in PAGES for command, lines in shown(page)]
-SLOW = "isrcheck review --scenario "
-"""Designs in which half a hundred invariants and properties are asked of two models."""
+SLOW = (
+    "isrcheck review ",
+    "isrcheck simulate kip-320 -s replicas=5 ",
+    "isrcheck refine kip-101 --profile bare -s replicas=2 -s log_size=3 ",
+    "isrcheck check truncate-to-hw -s replicas=2 --invariant strong-isr --engine symbolic ",
+    "isrcheck check kip-320 -s log_size=1 --symmetry ",
+)
+"""What takes seconds: designs in which half a hundred questions are asked of two models, walks by the thousand."""
 MARKED = [pytest.param(*x, marks=[pytest.mark.exhaustive] * x[1].startswith(SLOW)) for x in EXAMPLES]
 
 

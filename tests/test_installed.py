@@ -98,6 +98,7 @@ def installed(tmp_path: Path) -> Installed:
     return Installed(tmp_path / "installed")
 
 
+@pytest.mark.exhaustive
 def test_a_wheel_in_an_empty_folder_and_beside_packages_of_the_same_names(installed: Installed, tmp_path: Path) -> None:
     (record,) = installed.packages.glob("isrcheck-*.dist-info/RECORD")
     places = {line.partition("/")[0] for line in record.read_text().splitlines()}
@@ -137,6 +138,7 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
     assert installed.run(folder, "python", "-c", API) == "violated\n"
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 def test_every_shipped_scenario_is_as_recorded_from_a_wheel(installed: Installed, tmp_path: Path) -> None:
     count = len(list(ROOT.glob("counterexamples/**/scenario.toml")))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CASE = """
 import pytest
 
@@ -29,12 +31,14 @@ def run(folder: Path, required: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False).stdout
 
 
+@pytest.mark.exhaustive
 def test_an_absent_tool_skips_its_tests_with_the_reason(tmp_path: Path) -> None:
     out = run(tmp_path, required="")
     assert "no-such-tool is not installed" in out
     assert "1 passed, 1 skipped" in out
 
 
+@pytest.mark.exhaustive
 def test_an_absent_tool_that_is_required_fails_its_tests(tmp_path: Path) -> None:
     out = run(tmp_path, required="git,no-such-tool")
     assert "no-such-tool is required (ISRCHECK_REQUIRE) and not installed" in out

@@ -38,6 +38,7 @@ def follow(console: str) -> int:
     return len(commands)
 
 
+@pytest.mark.exhaustive
 def test_the_tutorial_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     count = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -101,25 +102,44 @@ class Comparison:
         }
 
 
-def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Bounds()) -> Comparison:
-    """Looks both ways for the shortest behaviour whose history the other side does not have.
+class Histories:
+    """Two sides beside each other: which variables, or parts of them (`replica.isr`), are seen of both.
 
-    Visible are the variables, or parts of them (`replica.isr`), by these names; without names all that both have with
-    the same values. The bounds are for each way. Raises `UnknownName` for what is not in both, and `EvaluationError`
-    where a model means nothing in a state that is met.
+    Visible are those of these names; without names all that both have with the same values. Raises `UnknownName` for
+    what is not in both, before anything is searched.
     """
-    began = time.monotonic()
-    sides = [replace(side, name=name) for side, name in zip((a, b), _told_apart(a, b), strict=True)]
-    with blaming(a.loaded.origin), blaming(b.loaded.origin):
-        systems = [trace(side.model, {}) for side in sides]
-        view = View(systems[0], systems[1], visible)
-        graphs = [
-            Graph(system, Interpreter(side.model, {}), view, i)
-            for i, (system, side) in enumerate(zip(systems, sides, strict=True))
-        ]
-        new = _one_way(graphs[1], graphs[0], bounds)
-        gone = _one_way(graphs[0], graphs[1], bounds)
-    return Comparison(sides[0], sides[1], view.names, view.hidden, view.apart, new, gone, time.monotonic() - began)
+
+    def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
+        self._sides = [replace(side, name=name) for side, name in zip((a, b), _told_apart(a, b), strict=True)]
+        with self._blaming():
+            self._systems = [trace(side.model, {}) for side in self._sides]
+            self._view = View(self._systems[0], self._systems[1], visible)
+
+    def compare(self, bounds: Bounds = Bounds()) -> Comparison:
+        """Looks both ways for the shortest behaviour whose history the other side does not have; the bounds are for
+        each way. Raises `EvaluationError` where a model means nothing in a state that is met.
+        """
+        began = time.monotonic()
+        a, b = self._sides
+        view = self._view
+        with self._blaming():
+            graphs = [
+                Graph(system, Interpreter(side.model, {}), view, i)
+                for i, (system, side) in enumerate(zip(self._systems, self._sides, strict=True))
+            ]
+            new = _one_way(graphs[1], graphs[0], bounds)
+            gone = _one_way(graphs[0], graphs[1], bounds)
+        return Comparison(a, b, view.names, view.hidden, view.apart, new, gone, time.monotonic() - began)
+
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        with blaming(self._sides[0].loaded.origin), blaming(self._sides[1].loaded.origin):
+            yield
+
+
+def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Bounds()) -> Comparison:
+    """The shortest behaviours that only one of two sides has: `Histories.compare`."""
+    return Histories(a, b, visible).compare(bounds)
 
 
 def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:

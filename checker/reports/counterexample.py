@@ -64,7 +64,7 @@ def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAI
     lines += told_text(finding.trace, None if plain else finding.story, ink)
     lines += ["", f"{ink('bad', name)} is false of that: {finding.sentence}"]
     if finding.trace.loop is not None and not finding.kept and finding.trace.stays:
-        return [*lines, "  no action of which anything is promised can happen there"]
+        return [*lines, "  nothing can happen there that is promised to happen"]
     return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in finding.kept)]
 
 
@@ -75,7 +75,7 @@ def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
 
 def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
     """Until when all was well, what came together, and where fixes act, but for those that are told already."""
-    lines = held_text(finding) + reasons_text(finding.reasons, finding.story)
+    lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
     return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
 

@@ -11,24 +11,27 @@ from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
 """So many of the facts, reasons and values that there are are told, and how many more there are."""
+MOST_READ: Final = 9
+"""So many of the values that a step was computed from: what decides may be among the last."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
 
-def reasons_text(reasons: Reasons | None, story: Story | None) -> list[str]:
-    """The reasons of a violation; of many, those that came last."""
+def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
+    """The reasons of a violation, of many those that came last; among the steps behind them is where fixes act."""
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
     count = len(reasons.reasons)
+    acting = {fix.step for fix in fixes if fix.step is not None}
     lines = [_head(count, reasons.at_once)] if count else []
     if count > MOST:
         earlier = reasons.reasons[: count - MOST]
         lines.append(f"     {plural(len(earlier), 'thing')} by step {span(each.end for each in earlier)}")
     for reason in reasons.reasons[-MOST:]:
-        lines += _reason(reason, sentences.get(reason.end, ""))
+        lines += _reason(reason, sentences.get(reason.end, ""), acting)
     if reasons.from_the_start:
-        lines += _after(f"{'-':>6}  ", f"{_facts(reasons.from_the_start)}: from the start")
+        lines += _after(f"{'':>6}  ", f"and from the start: {_facts(reasons.from_the_start)}")
     return lines
 
 
@@ -39,9 +42,10 @@ def _head(count: int, at_once: Sequence[int]) -> str:
     return f"  {what} came together{f', and step {span(at_once)} made of them what is wrong' if at_once else ''}:"
 
 
-def _reason(reason: Reason, sentence: str) -> list[str]:
+def _reason(reason: Reason, sentence: str, acting: set[int]) -> list[str]:
     way = [step for step in reason.steps if step != reason.end]
-    by = f" By way of {span(way)}." if way else ""
+    here = acting.intersection(way)
+    by = f" By way of {span(way)}{f', where a fix acts at {span(here)}' if here else ''}." if way else ""
     head = _after(f"{reason.end:>6}  ", _facts(reason.facts))
     return head + _after(INNER, f"{sentence}{by}".strip())
 
@@ -81,9 +85,13 @@ def fix_text(fix: Fix) -> list[str]:
         return _allowed(fix, who)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
     lines = [f"  The fix acts at step {fix.step} ({who}): {how}"]
+    for name, meaning in fix.rules[:MOST]:
+        lines += _after("     ", f"{name}: {meaning}" if meaning else "")
     if fix.where is not None:
         told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
         lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
+    if fix.enabled:
+        lines += _after("     ", f"in its place can happen {_some(fix.enabled)}")
     lines += columns(((d.path, f"{d.here} here, {d.fixed} with the fix") for d in fix.differs[:MOST]), "     ")
     lines += _more(fix.differs) + _reads(fix.reads)
     if fix.rests_on:
@@ -95,8 +103,13 @@ def _allowed(fix: Fix, who: str) -> list[str]:
     ends = {"holds": "and the invariant holds at the end", "violated": "to the violation", None: "to the end"}
     lines = [f"  The fix ({who}) allows every step, {ends[fix.verdict]}"]
     if fix.enabled and fix.verdict != "violated":
-        lines += [f"     there it can go on: {', '.join(fix.enabled[:MOST])}", *_more(fix.enabled)]
+        lines += _after("     ", f"there it can go on: {_some(fix.enabled)}")
     return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
@@ -130,8 +143,11 @@ def _value(each: Alternative) -> str:
 
 
 def _reads(reads: Sequence[Read]) -> list[str]:
-    rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in reads[:MOST])
-    return columns(rows, "     ") + _more(reads)
+    """Values that a step has read: those that were made last come first, for what came before them is older news."""
+    last = sorted(reads, key=lambda read: -read.since)
+    rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in last[:MOST_READ])
+    more = len(reads) - MOST_READ
+    return columns(rows, "     ") + ([f"     and {more} more"] if more > 0 else [])
 
 
 def _more(found: Sequence[object]) -> list[str]:

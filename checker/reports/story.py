@@ -14,22 +14,26 @@ from isrcheck.checker.wording.values import label_text, parts
 
 WIDTH: Final = 118
 GLUE: Final = "\N{NO-BREAK SPACE}"
-LEGEND: Final = (
-    "Logs: the record at each offset as #id/epoch; what lies before || is below the high watermark; * marks members of",
-    "the ISR.",
-)
+LEGEND: Final = "Logs: the record at each offset as #id/epoch; what lies before || is below the high watermark"
 
 
 def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
     """The first state, then each step under the words for it."""
     drawn = [log for told in story.sentences for log in told.logs]
-    lines = ["", *LEGEND] if any(log.records is not None for log in drawn or story.start) else []
+    lines = _legend(drawn or list(story.start))
     indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
     lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
     lines += log_lines(story.start, "     ")
     for sentence in story.sentences:
         lines += [*for_ever(trace, sentence.position, ink), "", *_step(sentence, indent, ink)]
     return [*lines, *for_ever(trace, trace.length + 1, ink)]
+
+
+def _legend(logs: list[DrawnLog]) -> list[str]:
+    if all(log.records is None for log in logs):
+        return []
+    members = "; * marks members of the ISR" if any(log.member is not None for log in logs) else ""
+    return ["", *wrapped(f"{LEGEND}{members}.", WIDTH - 4)]
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:

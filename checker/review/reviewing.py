@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.behaviours.comparing import Comparison, Side, changed_settings, compare
+from isrcheck.checker.behaviours.comparing import Comparison, Histories, Side, changed_settings
 from isrcheck.checker.behaviours.inclusion import Bounds
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import blaming
@@ -120,10 +120,11 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
         asked = questions(old, new)
+    histories = Histories(old, new, wanted.visible)  # first of all, for it may refuse what is to be visible
     tell("invariants and properties")
     rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
-    compared = compare(old, new, wanted.visible, wanted.bounds)
+    compared = histories.compare(wanted.bounds)
     recorded = None
     if wanted.scenarios:
         tell("scenarios")

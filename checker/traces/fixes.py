@@ -74,7 +74,9 @@ class _Walk:
         return self._passed()
 
     def _fix(self, how: Any, **said: Any) -> Fix:
-        return Fix(self.control.name, self.control.changes, how, **said)
+        settings = self.control.model.declared_settings()
+        rules = tuple((n, settings[n].meaning) for n, _, _ in self.control.changes if n in settings)
+        return Fix(self.control.name, self.control.changes, how, rules, **said)
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
@@ -87,7 +89,7 @@ class _Walk:
         if not reached:
             other = self._renamed(k, step)
             if other is None:
-                return self._refused(named)
+                return self._refused(k, named)
             reached = [other]
         after = min(reached, key=lambda state: len(self._mattering(k, self._leaves(state))))
         if new := self._mattering(k, self._leaves(after)) - self.before:
@@ -115,26 +117,34 @@ class _Walk:
         alike = (state for state in self._enabled(same) if not self._mattering(k, self._leaves(state)) - self.before)
         return next(alike, None)
 
-    def _refused(self, named: list[int]) -> Fix:
+    def _refused(self, k: int, named: list[int]) -> Fix:
         model, state = self.control.model, self.path[-1]
+        instead = self._only_there(k - 1)
         for label in (self.interpreter.labels[n] for n in named):
             arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
             unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
             if unmet is not None:
                 condition, reads = false_conjunct(model, [self._leaves(each) for each in self.path], label)
-                return self._fix("refused", where=unmet.where, source=unmet.condition, condition=condition, reads=reads)
-        return self._fix("absent")
+                return self._fix(
+                    "refused", where=unmet.where, source=unmet.condition, condition=condition, reads=reads,
+                    enabled=instead,
+                )  # fmt: skip
+        return self._fix("absent", enabled=instead)
 
     # --- at the end ---------------------------------------------------------------------------------------------------
 
     def _passed(self) -> Fix:
         last = self.path[-1]
         judged = self.interpreter.judged(last, self.interpreter.invariants).get(self.invariant)
-        here = Interpreter(self.walked.model, {})
-        possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[-1].state)}
-        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(last)]
         verdict = None if judged is None else "holds" if judged else "violated"
-        return self._fix("allows", verdict=verdict, enabled=tuple(n for n in there if n not in possible))
+        return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
+
+    def _only_there(self, k: int) -> tuple[str, ...]:
+        """What the control can do where it stands, and the model of the trace cannot in state k."""
+        here = Interpreter(self.walked.model, {})
+        possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
+        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1])]
+        return tuple(name for name in there if name not in possible)
 
     # --- differences --------------------------------------------------------------------------------------------------
 

@@ -149,7 +149,13 @@ class Commands(Reassignment):
         leader, before = old.channel[c][b][0].leader, old.replica[p][b]
         stops = f"stops leading in epoch {before.epoch}, " if before.role == "leader" else ""
         whom = "follows nobody" if leader is None else f"follows {leader}"
-        return f"{self.taking_in_words(old, c, b, p)}, {stops}{whom} and {sentences.log_in_words(old, new, p, b)}"
+        if self.skip_same_leader and leader is not None and before.leader == leader:
+            whom += ", whom it followed already,"
+        compares = ""
+        if self.asks_where_epochs_end and new.replica[p][b].truncating:
+            compares = ", which it is to compare with the leader's"
+        log = sentences.log_in_words(old, new, p, b)
+        return f"{self.taking_in_words(old, c, b, p)}, {stops}{whom} and {log}{compares}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def stop_replica(self, s: Any, c: Any, b: Any, p: int) -> None:

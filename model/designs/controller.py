@@ -244,6 +244,8 @@ class Controller(PartitionState):
         who, place = sentences.controller_in_words(self, old, c), f" for partition {p}" if self.partitions > 1 else ""
         sees = f"{who} sees live brokers {live}{place}: {leads}"
         wrote = "" if old.state[p] == new.state[p] else f"; {sentences.state_in_words(old, new, p)}"
+        if wrote and self.reads_first and old.read[c][p].epoch != old.state[p].epoch:
+            wrote += f" (it had read epoch {old.read[c][p].epoch}, so the leader epoch is {new.state[p].epoch})"
         return f"{sees}{wrote}{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, actor="controller")
@@ -304,7 +306,8 @@ class Controller(PartitionState):
 
     def told_on_broker_change(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
         known = old.read[c][p] if self.reads_first else old.state[p]
-        leads = f"{leader} still leads" if known.leader == leader else f"{leader} is to lead"
+        outside = "" if leader in known.isr else ", which is not in the ISR,"
+        leads = f"{leader}{outside} still leads" if known.leader == leader else f"{leader}{outside} is to lead"
         return self.decision_in_words(old, new, c, p, leads)
 
     @action(c=any_controller, p=any_partition, actor="controller")

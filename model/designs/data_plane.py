@@ -158,7 +158,8 @@ class DataPlane(Fetching):
         self.stop(s, b, kept)
 
     def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
-        return f"{b} crashes, and only {kept} records of a log had reached its disk{self.lost_in_words(old, new, b)}"
+        on_disk = f"only {kept} of the records" if kept else "nothing"
+        return f"{b} crashes, and {on_disk} of a log had reached its disk{self.lost_in_words(old, new, b)}"
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
         """What a broker loses as it stops."""

@@ -349,9 +349,14 @@ class Fetching(Logs):
             s.replica[p][follower].truncating = when(done, False, True)
 
     def told_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
-        whom, log = sentences.leader_in_words(self, old, p, leader), sentences.log_in_words(old, new, p, follower)
+        log = sentences.log_in_words(old, new, p, follower)
         again = self.asks_where_epochs_end and new.replica[p][follower].truncating
         asks = "; it must ask again" if again else ""
+        if self.replies_late:
+            reply = old.reply[p][follower]
+            asked_in = f"which it asked for in epoch {reply.asked_in}: epoch {reply.epoch} ends at {reply.end}"
+            return f"{follower} acts on the answer of {leader}, {asked_in}; it {log}{asks}"
+        whom = sentences.leader_in_words(self, old, p, leader)
         return f"{follower} compares the epochs of its log with those of {whom} and {log}{asks}"
 
     def heeds(self, s: Any, p: int, follower: Any, leader: Any) -> Any:

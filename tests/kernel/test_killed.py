@@ -125,11 +125,13 @@ def killed_many_times(
     return moments
 
 
+@pytest.mark.exhaustive
 def test_a_search_that_is_killed_ends_with_the_same_report(tmp_path: Path) -> None:
     moments = killed_many_times("3/2/2/2", 2, 1, tmp_path)
     assert moments["in the search"] + moments["in writing"] > 0, moments
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options",

@@ -122,7 +122,7 @@ def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:
     ("model", "cls"),
     [
         (TURNSTILE, Turnstile),
-        pytest.param("kip-101", Kip101, marks=pytest.mark.exhaustive),
+        pytest.param("kip-101", Kip101, marks=[pytest.mark.exhaustive, pytest.mark.release]),
     ],
 )
 def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: type[Model]) -> None:

@@ -93,6 +93,7 @@ def test_the_models_are_of_every_sort() -> None:
     assert min(found["proved"], found["planted"], found["not proved"]) >= 1
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(10))
 def test_thousands_of_random_proofs(part: int) -> None:

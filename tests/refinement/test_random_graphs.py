@@ -79,6 +79,7 @@ def test_compiled_code_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(compiled) >= 6
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 def test_more_random_graphs() -> None:
     kinds = Counter(compare(drawn(seed)) for seed in MORE)

@@ -78,6 +78,7 @@ def test_the_first_lines_say_what_kip_320_mends(tmp_path: Path) -> None:
     assert [x["name"] for x in data["scenarios"]["turned"]] == ["kip-279"]
 
 
+@pytest.mark.exhaustive
 def test_a_fix_of_what_must_happen_adds_and_removes_no_history(tmp_path: Path) -> None:
     """KAFKA-14144 changes what comes in the end, and nothing that anybody could see until then."""
     shown = ("--visible", "state,replica.isr,replica.pending")
@@ -164,6 +165,7 @@ def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
     assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "proved"]
 
 
+@pytest.mark.exhaustive
 def test_guards_that_only_a_property_needs(tmp_path: Path) -> None:
     """What is true for ever in the new version is asked of the mutants of what changed there."""
     old, new = tmp_path / "courier.py", tmp_path / "other.py"

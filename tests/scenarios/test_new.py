@@ -103,6 +103,7 @@ def test_missing_lengths_are_told_where_they_are_found() -> None:
     assert run("scenarios").out.startswith("lost  kip-101  violated  ")
 
 
+@pytest.mark.exhaustive
 def test_a_control_may_be_in_another_group() -> None:
     run("scenarios", "new", "lost", *KIP_101, "--invariant", "weak-isr")
     run("scenarios", "new", "kept", "--model", "kip-320", "-s", "replicas=2", "--invariant", "weak-isr")

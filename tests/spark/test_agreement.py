@@ -130,10 +130,12 @@ def change(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, make: Callabl
     assert_noticed()
 
 
+@pytest.mark.exhaustive
 def test_known_states_that_are_forgotten_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, rows, "mark_known", lambda old: lambda *given: None)
 
 
+@pytest.mark.exhaustive
 def test_a_file_of_known_states_that_is_not_read_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def unread(old: Any) -> Any:
         return lambda root, path, *rest: 0 if "runs/" in path else old(root, path, *rest)
@@ -148,6 +150,7 @@ def test_a_merged_run_that_lacks_states_is_noticed(monkeypatch: pytest.MonkeyPat
     change(monkeypatch, tasks, "together", without_first)
 
 
+@pytest.mark.exhaustive
 def test_candidates_that_go_to_another_owner_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def shifted(old: Any) -> Any:
         return lambda *given: ((0, data, report) for owner, data, report in old(*given))

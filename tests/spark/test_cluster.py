@@ -18,7 +18,7 @@ from isrcheck.checker.datasets.manifests import manifest_name
 from tests.spark import conftest
 from tests.spark.test_resume import assert_same_json
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.exhaustive, pytest.mark.release]
 ROOT = Path(__file__).parent.parent.parent
 MASTER = "local-cluster[2,1,1024]"
 ASKED = "published_rows or scenarios"

@@ -144,6 +144,7 @@ def _words(data: bytes) -> Any:
 # --- differences ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Explored, kip_320: Explored) -> None:
     shared = common(kip_101.origin.system, kip_320.origin.system)
     assert "log" in shared.variables
@@ -207,6 +208,7 @@ def test_plots_are_whole_svg() -> None:
     assert heights[1] / heights[0] == pytest.approx(4 / 3, abs=0.01)
 
 
+@pytest.mark.exhaustive
 def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> None:
     one, other = kip_101.dataset.root, kip_320.dataset.root
     said = run(
@@ -231,7 +233,8 @@ def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...
     return tuple(leaves[i] if i >= 0 else value for i, value in zip(numbers, fill, strict=True))
 
 
-@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.release)])
+@pytest.mark.exhaustive
 def test_what_only_one_of_two_has_by_level_and_by_action(
     tmp_path: Path, kip_101: Explored, kip_320: Explored, swapped: bool
 ) -> None:

@@ -187,6 +187,7 @@ def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin,
     assert any(row["violates.weak-isr"] for row in found)
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_transitions_have_names_and_join_states(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
@@ -263,6 +264,7 @@ def test_pandas(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
     assert {int(level): int(n) for level, n in found.items()} == leaders(levels, origin) != {}
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_spark(session: Any, folder: Path, origin: Origin, levels: list[list[Any]]) -> None:

@@ -50,6 +50,7 @@ def submitted(folder: Path, *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_spark_submit_and_spark_defaults_are_heeded(tmp_path: Path) -> None:
@@ -130,6 +131,7 @@ def test_spark_connect_is_refused(bare: Path, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.needs("java")
+@pytest.mark.exhaustive
 def test_yarn_without_its_configuration(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {n: v for n, v in os.environ.items() if n not in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")}
     command = [sys.executable, "-m", "isrcheck", "check", "kip-101", "--engine", "spark", "--spark-threshold", "0"]

@@ -133,6 +133,7 @@ COMMAND = [sys.executable, "-m", "isrcheck", "check", "kip-101", "-s", "replicas
 
 
 @pytest.mark.needs("java")
+@pytest.mark.exhaustive
 def test_the_command_survives_kill_9(tmp_path: Path) -> None:
     wanted = check("kip-101", {"replicas": 2}, keep_going=True)
     folder, report, chance, kills = tmp_path / "dataset", tmp_path / "report.json", random.Random(1), 0

@@ -49,8 +49,7 @@ v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-un
 kraft-shrink-obeyed-before-it-is-granted  kraft-record-of-the-same-version-forgets-an-expansion
 """
 OWNERS = (1, 2, 7)
-DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 1), ("async-isr 2/1/1", 7), ("v3-frozen-isr", 2),
-           ("alter-isr-lost-response", 1)}  # fmt: skip
+DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 7), ("alter-isr-lost-response", 1)}
 """What is asked in the default tests: all the rest takes minutes."""
 
 
@@ -61,7 +60,9 @@ def for_owners(texts: list[str]) -> list[Any]:
 
 def _asked(text: str, owners: int) -> Any:
     always = any(text.startswith(name) and owners == number for name, number in DEFAULT)
-    return pytest.param(text, owners, id=f"{text}-{owners}", marks=() if always else (pytest.mark.exhaustive,))
+    return pytest.param(
+        text, owners, id=f"{text}-{owners}", marks=() if always else [pytest.mark.exhaustive, pytest.mark.release]
+    )
 
 
 @cache
@@ -130,6 +131,7 @@ def test_seconds_run_out_while_spark_works(session: Any) -> None:
     assert {f.checked_depth for f in result.findings.values()} == {result.depth}
 
 
+@pytest.mark.release
 @pytest.mark.exhaustive
 def test_an_interruption_keeps_the_whole_levels(tmp_path: Path) -> None:
     report = tmp_path / "report.json"

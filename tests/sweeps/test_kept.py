@@ -67,6 +67,7 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("java")
+@pytest.mark.release
 @pytest.mark.exhaustive
 def test_a_sweep_on_spark_that_is_killed_goes_on(tmp_path: Path) -> None:
     interrupted(tmp_path, "--master", "local[1]")
@@ -97,6 +98,7 @@ def interrupted(tmp_path: Path, *where: str) -> None:
     assert len(lines(tmp_path)) == 3
 
 
+@pytest.mark.exhaustive
 def test_what_has_changed_is_done_again(tmp_path: Path) -> None:
     (tmp_path / "counter.py").write_text(MODEL)
     (tmp_path / "beside.py").write_text("LAST = 3\n")

@@ -20,7 +20,7 @@ settings = {replicas = 3, log_size = [3, 4], max_records = 3, max_leader_epoch =
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_a_sweep_in_which_cells_die(workers: int, tmp_path: Path) -> None:
     require_answers(tmp_path, "--workers", str(workers))
 
@@ -42,6 +42,7 @@ def test_a_file_that_is_no_sweep(tmp_path: Path, text: str, words: str) -> None:
     assert words in said.err
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(LONG)
     with subprocess.Popen(
@@ -56,6 +57,7 @@ def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
     assert not [child for child in begun if psutil.pid_exists(child)]
 
 
+@pytest.mark.exhaustive
 def test_a_sweep_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(LONG)
     with subprocess.Popen(

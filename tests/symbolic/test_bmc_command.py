@@ -250,8 +250,8 @@ def test_progress_names_the_level() -> None:
     ("name", "bounds", "weak", "strong"),
     [
         ("truncate-to-hw", "2/2/1/1", 9, 10),
-        ("truncate-to-hw", "2/2/2/2", 9, 10),
-        ("truncate-to-hw", "3/2/2/1", 9, 9),
+        pytest.param("truncate-to-hw", "2/2/2/2", 9, 10, marks=pytest.mark.exhaustive),
+        pytest.param("truncate-to-hw", "3/2/2/1", 9, 9, marks=pytest.mark.exhaustive),
         pytest.param("kip-101", "2/2/2/2", 12, 12, marks=pytest.mark.exhaustive),
     ],
 )

@@ -125,7 +125,10 @@ def assert_met_at_its_level(system: TransitionSystem, pick: Callable[[list[State
         assert paths.classes == classes
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ("missionaries", "kip-279"))) for n in SYSTEMS],
+)
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_one_state_of_each_level_is_met_there(name: str, symmetric: bool) -> None:
     assert_met_at_its_level(SYSTEMS[name](), lambda level: sorted(level)[len(level) // 2], symmetric)
@@ -182,6 +185,7 @@ def test_brokers_wrongly_taken_for_interchangeable_are_noticed(monkeypatch: pyte
     assert_noticed_in("async-isr")
 
 
+@pytest.mark.exhaustive
 def test_a_broken_order_of_mention_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def backwards(self: reductions.MentionOrder, brokers: list[int]) -> Iterator[int]:
         for broker in brokers:
@@ -199,6 +203,7 @@ def test_frames_that_are_not_kept_are_noticed(monkeypatch: pytest.MonkeyPatch) -
     assert_noticed_in("kip-320")
 
 
+@pytest.mark.exhaustive
 def test_guards_that_are_not_asked_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolling.Template, "_guards", lambda self: [])
     assert_noticed_in("missionaries")
@@ -218,7 +223,10 @@ LATE = ("has", "union")
 """Those that few random models notice."""
 
 
-@pytest.mark.parametrize("operator", ["not", "and", "or", "eq", "le", "if", *(LATE if THOROUGH else ())])
+SELDOM = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("or", "le", "if")]
+
+
+@pytest.mark.parametrize("operator", ["not", "and", "eq", *SELDOM, *(LATE if THOROUGH else ())])
 def test_a_wrong_term_of_an_operator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(self: Terms, node: e.Expression, given: list[object]) -> object:
         return given[-1] if node.kind != "flag" or operator in ("not", "and", "or") else terms.z3.BoolVal(True)

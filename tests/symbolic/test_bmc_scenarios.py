@@ -13,10 +13,10 @@ SCENARIOS = (
     "kraft-pending-expansion-is-not-awaited",
     pytest.param("kraft-shrink-obeyed-before-it-is-granted", marks=pytest.mark.exhaustive),
     "v3-acks-one",
-    "v3-as-written",
-    "v3-empty-isr",
-    "v3-stale-high-watermark",
-    "v3-unclean-election",
+    *(
+        pytest.param(name, marks=pytest.mark.exhaustive)
+        for name in ("v3-as-written", "v3-empty-isr", "v3-stale-high-watermark", "v3-unclean-election")
+    ),
 )
 
 

@@ -61,7 +61,12 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+EVERY_RUN = ("two brokers", "a fixed leader", "a design")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in EVERY_RUN else pytest.mark.exhaustive) for n in QUESTIONS]
+)
 def test_verdicts_and_traces_are_those_of_the_full_search(name: str) -> None:
     model, settings, question = QUESTIONS[name]
     assert_same(model, settings, **question)

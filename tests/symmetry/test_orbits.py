@@ -82,7 +82,10 @@ def states_of(system: TransitionSystem, count: int, salt: int = 0) -> list[State
     return [*(random_state(system, chance) for _ in range(count)), *system.initial[:3]]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ("five replicas", "kip-320"))) for n in SYSTEMS],
+)
 def test_representatives_and_sizes_of_orbits_are_exact(name: str) -> None:
     make, several = SYSTEMS[name]
     system = make()

@@ -118,7 +118,7 @@ SYSTEMS: dict[str, tuple[Callable[[], TransitionSystem], Classes]] = {
 }
 
 
-EVERY_RUN = ("kip-279", "async-isr", "majority", "v3", "truncate-to-hw")
+EVERY_RUN = ("async-isr", "kip-279")
 
 
 @pytest.mark.parametrize(
@@ -262,12 +262,14 @@ def test_initial_states_that_are_not_compared_are_noticed(monkeypatch: pytest.Mo
     assert_noticed("v2")
 
 
+@pytest.mark.exhaustive
 def test_representatives_that_are_not_the_least_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = orbits._changes
     monkeypatch.setattr(orbits, "_changes", lambda count: list(changes(count))[1:])
     assert_noticed("kip-320")
 
 
+@pytest.mark.exhaustive
 def test_traces_among_representatives_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orbit_levels.OrbitLevels, "members", lambda self, states: states)
     assert_noticed("truncate-to-hw")

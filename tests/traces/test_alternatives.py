@@ -29,6 +29,7 @@ def asked(tmp_path: Path, name: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_the_one_setting_that_prevents_an_unclean_election(tmp_path: Path) -> None:
     found = asked(tmp_path, "v3-unclean-election")
     assert found["tried"] == [
@@ -61,6 +62,7 @@ def test_the_known_fixes_are_among_those_that_are_found(tmp_path: Path, name: st
     assert fixes <= {(each["setting"], each["value"]) for each in tried if each["verdict"] == "holds"}
 
 
+@pytest.mark.exhaustive
 def test_a_value_that_the_trace_passes_has_a_violation_no_longer_than_it(tmp_path: Path) -> None:
     """Of the values that were dismissed without a search, three with one."""
     scenario, loaded, invariant, walked = walk("v3-unclean-election")

@@ -155,7 +155,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         self.stop(s, b, on_disk, kept)
 
     def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
-        return f"{b} crashes, and only {kept} records of its log had reached its disk{self.lost_in_words(old, new, b)}"
+        reached = f"only {kept} of the records" if kept else "nothing"
+        return f"{b} crashes, and {reached} of its log had reached its disk{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:

@@ -76,11 +76,12 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         if said.version < before.version and before.role == "leader":
             return f"{heard}: it knows version {before.version} already, and does nothing"
         if before.role == "leader" and after.epoch == before.epoch:
-            wiped = f", and nothing is pending where ISR {before.pending} was" if before.pending > after.pending else ""
-            return f"{heard}: it goes on in its epoch{wiped}{self.commit_in_words(old, new, 0, b)}"
+            wiped = f" and forgets that ISR {before.pending} is pending" if before.pending > after.pending else ""
+            again = ", although it had that version," if wiped and said.version == before.version else ""
+            return f"{heard}: it goes on in its epoch{again}{wiped}{self.commit_in_words(old, new, 0, b)}"
         kept = [f for f in self.brokers if new.known_end[0][b][f] >= 0]
-        knows = "".join(f", and still takes the log end of {f} for {new.known_end[0][b][f]}" for f in kept)
-        begun = f"the epoch starts at its log end {after.epoch_start}"
+        knows = "".join(f", and it still takes the log end of {f} for {new.known_end[0][b][f]}" for f in kept)
+        begun = f"its epoch starts at its log end {after.epoch_start}"
         return f"{heard}: {begun}{knows}{self.commit_in_words(old, new, 0, b)}"
 
     @action(b=broker, to=any_batch, actor="b")

@@ -327,7 +327,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def led_in_words(self, old: Any, new: Any, p: int) -> str:
         """Who leads after a change, and what else becomes of a partition's registration."""
         leader = new.state[p].leader
-        leads = "nobody leads" if leader is None else f"{leader} leads"
+        fenced = leader is not None and leader != old.state[p].leader and leader not in new.live
+        leads = "nobody leads" if leader is None else f"{leader} leads{', although it is fenced' if fenced else ''}"
         return f"{leads}; {self.change_in_words(old, new, p)}"
 
     def change_in_words(self, old: Any, new: Any, p: int) -> str:
