@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli import completing
+from isrcheck.checker.cli.options import model_at, settings_option
 
 if TYPE_CHECKING:
     from isrcheck.checker.library import LoadedModel
@@ -19,12 +21,20 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, shell_complete=completing.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
-def command(name: str | None, as_json: bool, source: bool) -> None:
-    """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants."""
+@click.option("--types", is_flag=True, help="Print the class of its state, for editors and type checkers.")
+@settings_option
+def command(name: str | None, as_json: bool, source: bool, types: bool, settings: dict[str, str]) -> None:
+    """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants.
+
+    With --types, a Python module that says of each variable what it is, at the -s settings: what a method of the model
+    names as the type of its state is completed and checked.
+    """
     from isrcheck.checker.library import load_model_class, model_names
 
-    if source and (name is None or as_json):
-        raise click.UsageError("--source goes with NAME, and without --json")
+    if sum((source, types, as_json)) > 1 or (name is None and (source or types)):
+        raise click.UsageError("--source and --types go with NAME, each without the other, and without --json")
+    if settings and not types:
+        raise click.UsageError("-s goes with --types")
     if name is None:
         models = [load_model_class(each) for each in model_names()]
         click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
@@ -33,7 +43,19 @@ def command(name: str | None, as_json: bool, source: bool) -> None:
         if source:
             click.echo(_file(model).read_text(encoding="utf-8"), nl=False)
             return
+        if types:
+            click.echo(_types(name, model, settings), nl=False)
+            return
         click.echo(json.dumps(described(model), indent=1) if as_json else _details(model))
+
+
+def _types(name: str, model: LoadedModel, settings: dict[str, str]) -> str:
+    """A module with the class of the model's state."""
+    from isrcheck.checker.exports.state_types import state_types
+    from isrcheck.model.language.profiles import BARE
+
+    asked = shlex.join([name, "--types", *(x for n, value in settings.items() for x in ("-s", f"{n}={value}"))])
+    return state_types(model.cls.__name__, model_at(model, settings, BARE).domains, f"isrcheck models {asked}")
 
 
 def described(model: LoadedModel) -> dict[str, Any]:

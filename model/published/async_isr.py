@@ -12,7 +12,7 @@ Source: github.com/hachikuji/kafka-specification, module AsyncIsr.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import (
     Model,
@@ -30,6 +30,9 @@ from isrcheck.model.language import (
     setting,
     when,
 )
+
+if TYPE_CHECKING:
+    from isrcheck.model.published.async_isr_state import AsyncIsrState
 
 
 def any_version(model: Any) -> Any:
@@ -80,28 +83,28 @@ class AsyncIsr(Model):
             "updates": sent,
         }
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: AsyncIsrState) -> None:
         s.controller.isr = set(self.brokers)
         s.leader.isr = set(self.brokers)
 
     @constraint
-    def bound(self, s: Any) -> Any:
+    def bound(self, s: AsyncIsrState) -> Any:
         """The leader's offset and the controller's version stay within their bounds."""
         return (s.offsets[self.leader] <= self.max_offset) & (s.controller.version <= self.max_version)
 
-    def high_watermark(self, s: Any) -> Any:
+    def high_watermark(self, s: AsyncIsrState) -> Any:
         """The least log end offset in the ISR and all that was asked for; the leader is always in it."""
         quorum, least = s.leader.isr | s.leader.pending_isr, s.offsets[self.leader]
         for r in self.brokers:
             least = when(quorum.has(r), minimum(least, s.offsets[r]), least)
         return least
 
-    def controller_decides(self, s: Any, isr: Any) -> None:
+    def controller_decides(self, s: AsyncIsrState, isr: Any) -> None:
         version = s.controller.version + 1
         s.controller = {"isr": isr, "version": version}
         s.updates.add({"isr": isr, "version": version})
 
-    def leader_asks(self, s: Any, isr: Any, pending: Any) -> None:
+    def leader_asks(self, s: AsyncIsrState, isr: Any, pending: Any) -> None:
         s.requests.add({"isr": isr, "version": s.leader.version})
         s.leader.pending_isr = pending
         s.leader.pending_version = s.leader.version
@@ -131,7 +134,7 @@ class AsyncIsr(Model):
         ]
 
     @action(replica=broker, actor="controller", perturbation=True)
-    def controller_shrink_isr(self, s: Any, replica: Any) -> None:
+    def controller_shrink_isr(self, s: AsyncIsrState, replica: Any) -> None:
         """The controller takes a follower that failed out of the ISR."""
         if replica == self.leader:
             return
@@ -142,7 +145,7 @@ class AsyncIsr(Model):
         return f"the controller takes {replica} for dead: {self.decision_in_words(old, new)}"
 
     @action(isr=set_of(broker), version=any_version, actor="controller")
-    def controller_handle_request(self, s: Any, isr: Any, version: int) -> None:
+    def controller_handle_request(self, s: AsyncIsrState, isr: Any, version: int) -> None:
         """The controller grants a request that was made at its version; the request stays."""
         s.require(s.requests.has({"isr": isr, "version": version}), s.controller.version == version)
         self.controller_decides(s, isr)
@@ -152,7 +155,7 @@ class AsyncIsr(Model):
         return f"the controller grants {asked_for}: {self.decision_in_words(old, new)}"
 
     @action(replica=broker, actor="leader")
-    def leader_request_shrink_isr(self, s: Any, replica: Any) -> None:
+    def leader_request_shrink_isr(self, s: AsyncIsrState, replica: Any) -> None:
         """The leader asks for an ISR without a follower."""
         if replica == self.leader:
             return
@@ -164,7 +167,7 @@ class AsyncIsr(Model):
         return f"{self.request_in_words(old, new)} without {replica}"
 
     @action(replica=broker, actor="leader")
-    def leader_request_expand_isr(self, s: Any, replica: Any) -> None:
+    def leader_request_expand_isr(self, s: AsyncIsrState, replica: Any) -> None:
         """The leader asks for an ISR with a follower that reaches the high watermark."""
         s.require(~s.leader.isr.has(replica), s.offsets[replica] >= self.high_watermark(s))
         larger = s.leader.isr | {replica}
@@ -174,7 +177,7 @@ class AsyncIsr(Model):
         return f"{self.request_in_words(old, new)} with {replica}, which has reached offset {old.offsets[replica]}"
 
     @action(actor="leader", perturbation=True)
-    def leader_write(self, s: Any) -> None:
+    def leader_write(self, s: AsyncIsrState) -> None:
         """The leader appends a record."""
         s.require(s.offsets[self.leader] <= self.max_offset)
         s.offsets[self.leader] += 1
@@ -184,7 +187,7 @@ class AsyncIsr(Model):
         return f"{self.leader}, the leader, appends a record: log end {ends}"
 
     @action(isr=set_of(broker), version=any_version, actor="leader")
-    def leader_handle_update(self, s: Any, isr: Any, version: int) -> None:
+    def leader_handle_update(self, s: AsyncIsrState, isr: Any, version: int) -> None:
         """The leader adopts an ISR of a later version than its own, and waits for nothing any more."""
         s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
         s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
@@ -194,7 +197,7 @@ class AsyncIsr(Model):
         return f"{self.leader}, the leader, is told of ISR {isr}: {learnt}; it waits for no answer any more"
 
     @action(replica=broker, actor="replica")
-    def follower_replicate(self, s: Any, replica: Any) -> None:
+    def follower_replicate(self, s: AsyncIsrState, replica: Any) -> None:
         """A follower copies a record from the leader."""
         if replica == self.leader:
             return
@@ -206,11 +209,11 @@ class AsyncIsr(Model):
         return f"{replica} copies a record from {self.leader}: log end {ends}"
 
     @goal
-    def change_is_granted(self, s: Any) -> Any:
+    def change_is_granted(self, s: AsyncIsrState) -> Any:
         """The leader has learnt of a version that the controller decided."""
         return s.leader.version > 0
 
     @goal
-    def isr_grows_again(self, s: Any) -> Any:
+    def isr_grows_again(self, s: AsyncIsrState) -> Any:
         """The controller's ISR is complete again after a change."""
         return (s.controller.isr.size == self.replicas) & (s.controller.version > 0)

@@ -13,7 +13,7 @@ Source: github.com/hachikuji/kafka-specification, module KafkaReplication. Actio
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import (
     Model,
@@ -36,6 +36,9 @@ from isrcheck.model.language import (
     when,
 )
 from isrcheck.model.published import sentences
+
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
 
 
 def any_epoch(model: Any) -> Any:
@@ -88,22 +91,22 @@ class KafkaReplication(Model):
             "quorum": record(leader_epoch=epoch, leader=optional(broker), isr=set_of(broker)),
         }
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: Kip320State) -> None:
         s.quorum.isr = set(self.brokers)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def presumes_leadership(self, s: Any, leader: Any) -> Any:
+    def presumes_leadership(self, s: Kip320State, leader: Any) -> Any:
         return s.replica[leader].leader == leader
 
-    def follows(self, s: Any, follower: Any, leader: Any) -> Any:
+    def follows(self, s: Kip320State, follower: Any, leader: Any) -> Any:
         return s.replica[follower].leader == leader
 
-    def is_true_leader(self, s: Any, leader: Any) -> Any:
+    def is_true_leader(self, s: Kip320State, leader: Any) -> Any:
         same_epoch = s.replica[leader].leader_epoch == s.quorum.leader_epoch
         return (s.quorum.leader == leader) & self.presumes_leadership(s, leader) & same_epoch
 
-    def controller_decides(self, s: Any, leader: Any, isr: Any) -> None:
+    def controller_decides(self, s: Kip320State, leader: Any, isr: Any) -> None:
         """A new epoch: the quorum state and the request that tells of it."""
         epoch = s.next_leader_epoch
         s.require(epoch <= self.max_leader_epoch)
@@ -111,18 +114,18 @@ class KafkaReplication(Model):
         s.quorum = {"leader_epoch": epoch, "leader": leader, "isr": isr}
         s.next_leader_epoch = epoch + 1
 
-    def leader_writes_isr(self, s: Any, leader: Any, isr: Any) -> None:
+    def leader_writes_isr(self, s: Kip320State, leader: Any, isr: Any) -> None:
         """The true leader changes the ISR in the quorum state and in its own belief; nobody else is told."""
         s.require(self.is_true_leader(s, leader))
         s.quorum.isr = isr
         s.replica[leader].isr = isr
 
-    def hears_of(self, s: Any, replica: Any, leader: Any, epoch: int) -> Any:
+    def hears_of(self, s: Kip320State, replica: Any, leader: Any, epoch: int) -> Any:
         """The request of an epoch names the leader, and the epoch is news to the replica."""
         sent = (epoch < s.next_leader_epoch) & (s.requests[epoch].leader == leader)
         return sent & (s.replica[replica].leader_epoch < epoch)
 
-    def become_follower_and_truncate(self, s: Any, leader: Any, follower: Any, epoch: int) -> None:
+    def become_follower_and_truncate(self, s: Kip320State, leader: Any, follower: Any, epoch: int) -> None:
         """Takes the request and truncates; impossible where the log is too short for what it would have to keep."""
         s.require(self.hears_of(s, follower, leader, epoch))
         length = self.truncation_offset(s, leader, follower)
@@ -135,23 +138,23 @@ class KafkaReplication(Model):
             "isr": s.requests[epoch].isr,
         }
 
-    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+    def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         """How many records a new follower of the leader keeps."""
         raise NotImplementedError
 
-    def fetch_next_record(self, s: Any, follower: Any, leader: Any) -> None:
+    def fetch_next_record(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """Copies the leader's record at the follower's log end, and with it the leader's high watermark."""
         end = s.log[follower].length
         s.require(end < s.log[leader].length)
         s.log[follower].append(s.log[leader].at(end))
         s.replica[follower].high_watermark = minimum(s.replica[leader].high_watermark, end + 1)
 
-    def end_of_common_records(self, s: Any, a: Any, b: Any) -> Any:
+    def end_of_common_records(self, s: Kip320State, a: Any, b: Any) -> Any:
         """One past the greatest offset at which both logs have the very same record, 0 if there is none."""
         shorter = minimum(s.log[a].length, s.log[b].length)
         return one_past_last(shorter, lambda offset: s.log[a].at(offset) == s.log[b].at(offset))
 
-    def high_watermark_is_in_current_epoch(self, s: Any, leader: Any) -> Any:
+    def high_watermark_is_in_current_epoch(self, s: Kip320State, leader: Any) -> Any:
         """The leader has committed everything it had before its epoch began (the rule of KAFKA-7128)."""
         passed, log = s.replica[leader].high_watermark, s.log[leader]
         own_epoch = log.at(passed).epoch == s.replica[leader].leader_epoch
@@ -160,7 +163,7 @@ class KafkaReplication(Model):
     # --- actions of every variant -----------------------------------------------------------------------------------
 
     @action(leader=broker, actor="controller", perturbation=True)
-    def controller_elect_leader(self, s: Any, leader: Any) -> None:
+    def controller_elect_leader(self, s: Kip320State, leader: Any) -> None:
         """The controller makes another member of the ISR the leader, be the present one alive or not."""
         s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
         self.controller_decides(s, leader, s.quorum.isr)
@@ -171,7 +174,7 @@ class KafkaReplication(Model):
         return f"the controller makes {leader} the leader {before}: leader epoch {epoch}, ISR {new.quorum.isr}"
 
     @action(replica=broker, actor="controller", perturbation=True)
-    def controller_shrink_isr(self, s: Any, replica: Any) -> None:
+    def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
         """The controller takes a failed replica out of the ISR; a leader is deposed, and stays in if it is the last."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
@@ -185,7 +188,7 @@ class KafkaReplication(Model):
         return f"the controller takes {replica} for dead{deposed}; ISR {isr}, leader epoch {epoch}"
 
     @action(leader=broker, epoch=any_epoch, actor="leader")
-    def become_leader(self, s: Any, leader: Any, epoch: int) -> None:
+    def become_leader(self, s: Kip320State, leader: Any, epoch: int) -> None:
         """A replica takes a request that makes it the leader, be it the latest or not."""
         s.require(self.hears_of(s, leader, leader, epoch))
         s.replica[leader].leader_epoch = epoch
@@ -198,7 +201,7 @@ class KafkaReplication(Model):
         return f"{leader} takes {request} and leads, with ISR {isr}, high watermark {passed} and log end {end}"
 
     @action(replica=broker, actor="replica", perturbation=True)
-    def leader_write(self, s: Any, replica: Any) -> None:
+    def leader_write(self, s: Kip320State, replica: Any) -> None:
         """A replica that presumes leadership appends a client's record in its own epoch."""
         s.require(self.presumes_leadership(s, replica), s.next_record_id < self.max_records, ~s.log[replica].is_full)
         s.log[replica].append({"id": s.next_record_id, "epoch": s.replica[replica].leader_epoch})
@@ -212,17 +215,17 @@ class KafkaReplication(Model):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def record_is_committed(self, s: Any) -> Any:
+    def record_is_committed(self, s: Kip320State) -> Any:
         """A high watermark has passed a record."""
         return some(s.replica[r].high_watermark > 0 for r in self.brokers)
 
     @goal
-    def two_replicas_presume_leadership(self, s: Any) -> Any:
+    def two_replicas_presume_leadership(self, s: Kip320State) -> Any:
         """A deposed leader does not know yet that there is another."""
         return count(self.presumes_leadership(s, r) for r in self.brokers) > 1
 
     @goal
-    def isr_is_smaller_than_the_replica_set(self, s: Any) -> Any:
+    def isr_is_smaller_than_the_replica_set(self, s: Kip320State) -> Any:
         """The quorum's ISR has lost a replica."""
         return s.quorum.isr.size < self.replicas
 
@@ -232,12 +235,12 @@ class UnfencedReplication(KafkaReplication):
 
     abstract = True
 
-    def is_caught_up(self, s: Any, leader: Any, follower: Any, end: Any) -> Any:
+    def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
         reaches = (end <= s.log[leader].length) & (end <= s.log[follower].length)
         return self.follows(s, follower, leader) & reaches
 
     @action(leader=broker, follower=broker, actor="leader")
-    def leader_shrink_isr(self, s: Any, leader: Any, follower: Any) -> None:
+    def leader_shrink_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader drops a follower that does not reach its log end."""
         if follower == leader:
             return
@@ -249,7 +252,7 @@ class UnfencedReplication(KafkaReplication):
         return sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
-    def leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+    def leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader takes a follower in that reaches its high watermark."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up)
@@ -259,7 +262,7 @@ class UnfencedReplication(KafkaReplication):
         return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
-    def leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+    def leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
         """The leader raises its high watermark over a record that its whole ISR has."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < self.log_size)
@@ -270,7 +273,7 @@ class UnfencedReplication(KafkaReplication):
         return sentences.commits(self, old, new, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
-    def follower_replicate(self, s: Any, follower: Any, leader: Any) -> None:
+    def follower_replicate(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """A follower appends the leader's record at its own log end, whatever lies before it."""
         if follower == leader:
             return
@@ -281,7 +284,7 @@ class UnfencedReplication(KafkaReplication):
         return sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
-    def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+    def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request that makes it a follower and truncates its log, be the leader ready or not."""
         if follower == leader:
             return

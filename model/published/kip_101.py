@@ -9,21 +9,24 @@ Source: github.com/hachikuji/kafka-specification, module Kip101.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import when
 from isrcheck.model.published.kafka_replication import UnfencedReplication
+
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
 
 
 class Kip101(UnfencedReplication):
     """The leader's end of the follower's last epoch decides what the follower keeps."""
 
-    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+    def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         own, leaders, fallback = s.log[follower], s.log[leader], s.replica[follower].high_watermark
         end = when(leaders.last.epoch == own.last.epoch, leaders.length, self._first_later(s, leader, follower))
         return when(own.is_empty, 0, when(leaders.is_empty, fallback, end))
 
-    def _first_later(self, s: Any, leader: Any, follower: Any) -> Any:
+    def _first_later(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         """The leader's first offset with an epoch above that of the follower's last record."""
         offset = s.replica[follower].high_watermark
         for o in reversed(range(self.log_size)):

@@ -8,13 +8,16 @@ Source: github.com/hachikuji/kafka-specification, module Kip279.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.published.kafka_replication import UnfencedReplication
+
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
 
 
 class Kip279(UnfencedReplication):
     """A new follower keeps what lies below the last record that both logs have."""
 
-    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+    def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         return self.end_of_common_records(s, leader, follower)

@@ -8,25 +8,28 @@ Source: github.com/hachikuji/kafka-specification, module Kip320.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import action, broker
 from isrcheck.model.published import sentences
 from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
+
 
 class Kip320(KafkaReplication):
     """Everything between leader and follower is fenced by the leader epoch."""
 
-    def follows_in_same_epoch(self, s: Any, follower: Any, leader: Any) -> Any:
+    def follows_in_same_epoch(self, s: Kip320State, follower: Any, leader: Any) -> Any:
         same_epoch = s.replica[follower].leader_epoch == s.replica[leader].leader_epoch
         return self.presumes_leadership(s, leader) & self.follows(s, follower, leader) & same_epoch
 
-    def truncation_offset(self, s: Any, leader: Any, follower: Any) -> Any:
+    def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         return self.end_of_common_records(s, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
-    def fenced_leader_shrink_isr(self, s: Any, leader: Any, follower: Any) -> None:
+    def fenced_leader_shrink_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader drops a follower that is not in its epoch or does not reach its log end."""
         if follower == leader:
             return
@@ -38,7 +41,7 @@ class Kip320(KafkaReplication):
         return sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
-    def fenced_leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+    def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
         reaches = s.log[follower].length >= s.replica[leader].high_watermark
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
@@ -49,7 +52,7 @@ class Kip320(KafkaReplication):
         return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
-    def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+    def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
         """The leader raises its high watermark over a record that its whole ISR has, each follower in its epoch."""
         passed = s.replica[leader].high_watermark
         s.require(passed < s.log[leader].length)
@@ -64,7 +67,7 @@ class Kip320(KafkaReplication):
         return f"{sentences.commits(self, old, new, leader)} in its epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
-    def fenced_become_follower_and_truncate(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+    def fenced_become_follower_and_truncate(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request whose leader is already in that epoch, and truncates to what both logs have."""
         if follower == leader:
             return
@@ -77,7 +80,7 @@ class Kip320(KafkaReplication):
         return sentences.follows(old, new, follower, leader, epoch)
 
     @action(follower=broker, leader=broker, actor="follower")
-    def fenced_follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+    def fenced_follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """A follower in the leader's epoch appends the leader's next record."""
         if follower == leader:
             return

@@ -8,17 +8,20 @@ Source: github.com/hachikuji/kafka-specification, module Kip320FirstTry.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import action, becomes, broker, minimum
 from isrcheck.model.published import sentences
 from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
+
 
 class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
-    def is_caught_up(self, s: Any, leader: Any, follower: Any, end: Any) -> Any:
+    def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
         """The follower follows a presumed leader, and both have a record of the same epoch just below `end`."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
@@ -26,7 +29,7 @@ class Kip320FirstTry(KafkaReplication):
         return together & ((end == 0) | (reaches & same_epoch))
 
     @action(leader=broker, follower=broker, actor="leader")
-    def leader_shrink_isr_better_fencing(self, s: Any, leader: Any, follower: Any) -> None:
+    def leader_shrink_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader drops a follower that does not hold its last record."""
         if follower == leader:
             return
@@ -39,7 +42,7 @@ class Kip320FirstTry(KafkaReplication):
         return f"{leader} takes {follower}, which does not hold its last record, out of the ISR {isr}"
 
     @action(leader=broker, follower=broker, actor="leader")
-    def leader_expand_isr_better_fencing(self, s: Any, leader: Any, follower: Any) -> None:
+    def leader_expand_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
@@ -49,7 +52,7 @@ class Kip320FirstTry(KafkaReplication):
         return sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
-    def improved_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+    def improved_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
         """The leader raises its high watermark over a record that its whole ISR has in the same epoch."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
@@ -60,7 +63,7 @@ class Kip320FirstTry(KafkaReplication):
         return f"{sentences.commits(self, old, new, leader)} with a last record of the same epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
-    def become_follower(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+    def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request that makes it a follower; its log stays as it is."""
         if follower == leader:
             return
@@ -73,7 +76,7 @@ class Kip320FirstTry(KafkaReplication):
         return sentences.follows(old, new, follower, leader, epoch)
 
     @action(follower=broker, leader=broker, actor="follower")
-    def follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+    def follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """A follower whose last record has the leader's epoch there appends the next one."""
         if follower == leader:
             return
@@ -84,7 +87,7 @@ class Kip320FirstTry(KafkaReplication):
         return sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
-    def follower_truncate(self, s: Any, follower: Any, leader: Any) -> None:
+    def follower_truncate(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """A follower that is longer than the leader, or whose last record has another epoch there, truncates."""
         if follower == leader:
             return

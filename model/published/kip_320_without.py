@@ -5,11 +5,14 @@ They are no models of their own on the command line; `isrcheck prove kip-320 --m
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import action, broker
 from isrcheck.model.published.kafka_replication import any_epoch
 from isrcheck.model.published.kip_320 import Kip320
+
+if TYPE_CHECKING:
+    from isrcheck.model.published.kip_320_state import Kip320State
 
 
 class CommitWithoutFencing(Kip320):
@@ -18,7 +21,7 @@ class CommitWithoutFencing(Kip320):
     abstract = True
 
     @action(leader=broker, actor="leader")
-    def fenced_leader_inc_high_watermark(self, s: Any, leader: Any) -> None:
+    def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
         """The leader raises its high watermark over an offset that every log of its ISR has reached."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
@@ -32,7 +35,7 @@ class ExpansionBeforeOwnEpoch(Kip320):
     abstract = True
 
     @action(leader=broker, follower=broker, actor="leader")
-    def fenced_leader_expand_isr(self, s: Any, leader: Any, follower: Any) -> None:
+    def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
         """The leader takes a follower in that reaches its high watermark."""
         reaches = s.log[follower].length >= s.replica[leader].high_watermark
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
@@ -45,7 +48,7 @@ class TruncationWithoutFencing(Kip320):
     abstract = True
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
-    def fenced_become_follower_and_truncate(self, s: Any, follower: Any, leader: Any, epoch: int) -> None:
+    def fenced_become_follower_and_truncate(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
         """A replica takes a request that makes it a follower, and truncates to what both logs have."""
         if follower == leader:
             return
@@ -58,7 +61,7 @@ class FetchWithoutFencing(Kip320):
     abstract = True
 
     @action(follower=broker, leader=broker, actor="follower")
-    def fenced_follower_fetch(self, s: Any, follower: Any, leader: Any) -> None:
+    def fenced_follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
         """A follower appends the leader's next record, whatever their epochs."""
         if follower == leader:
             return

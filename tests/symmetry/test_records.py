@@ -65,13 +65,13 @@ def often(name: str) -> Any:
     return pytest.param(name, marks=() if name in ("truncate-to-hw", "primary-backup") else pytest.mark.exhaustive)
 
 
-@pytest.mark.parametrize("name", map(often, [*PUBLISHED, *DESIGNS]))
+@pytest.mark.parametrize("name", list(map(often, [*PUBLISHED, *DESIGNS])))
 def test_no_two_records_are_interchangeable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExchangeOfRecords, "records", 3)
     assert all(differences(name))
 
 
-@pytest.mark.parametrize("name", map(often, PUBLISHED))
+@pytest.mark.parametrize("name", list(map(often, PUBLISHED)))
 def test_only_writing_tells_records_apart(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExchangeOfRecords, "records", 3)
     monkeypatch.setattr(interchangeable, "SAMPLES", 40)

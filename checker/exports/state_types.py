@@ -1,0 +1,104 @@
+"""The class of a model's state, for editors and type checkers: one declaration, `variables`, says both.
+
+A record becomes a class, named by where it stands: `ReplicaRecord` for what `replica` has, `LogRecord` for what a
+sequence `log` holds. The text is a Python module that is imported by type checkers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from isrcheck.model.language import domains
+
+OF_SCALARS: Final = {
+    domains.Flag: ("Flag", "bool"),
+    domains.Number: ("Number", "int"),
+    domains.Enum: ("Name", "str"),
+    domains.Broker: ("Broker", "BrokerId | None"),
+    domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
+}
+"""What is read, and what else may be assigned."""
+INDEX: Final = {
+    domains.Flag: "Flag | bool",
+    domains.Number: "Number | int",
+    domains.Enum: "Name | str",
+    domains.Broker: "Broker | BrokerId",
+}
+
+
+def state_types(name: str, variables: Mapping[str, domains.Domain], command: str) -> str:
+    """The module for a model of this class, with these variables; `command` is what writes it."""
+    writer = _Writer()
+    fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
+    used = sorted({"Place", "State", *writer.used})
+    head = [
+        f'"""The state of {name}, for editors and type checkers, as `{command}` writes it."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        *(["from typing import Any", ""] if writer.needs_any else []),
+        *(["from isrcheck.model.language.brokers import BrokerId"] if writer.needs_brokers else []),
+        "from isrcheck.model.language.typed import (",
+        *(f"    {kind}," for kind in used),
+        ")",
+    ]
+    classes = [*writer.classes, _class(f"{name}State", f"What {name} has in each state.", fields, "State")]
+    return "\n".join([*head, *(line for text in classes for line in ("", "", *text)), ""])
+
+
+class _Writer:
+    """Types of domains, and the classes that they need."""
+
+    def __init__(self) -> None:
+        self.classes: list[list[str]] = []
+        self.used: set[str] = set()
+        self.needs_any = self.needs_brokers = False
+
+    def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
+        """What a part is read as, and what else may be assigned to it."""
+        if type(domain) in OF_SCALARS:
+            kind, given = OF_SCALARS[type(domain)]
+            self.used.add(kind)
+            return kind, self._noted(given)
+        self.needs_any = True
+        if isinstance(domain, domains.Record):
+            fields = [(n, *self.of(d, path + _capital(n))) for n, d in zip(domain.names, domain.domains, strict=True)]
+            self.used.add("Value")
+            return self._record(f"{path}Record", domain, fields), "dict[str, Any]"
+        if isinstance(domain, domains.Per):
+            index, element = self._noted(INDEX[type(domain.index)]), self.of(domain.element, path)[0]
+            self.used |= {"Per", index.partition(" ")[0]}
+            return f"Per[{index}, {element}]", "Any"
+        kind = "Sequence" if isinstance(domain, domains.Sequence_) else "Messages"
+        assert isinstance(domain, domains.Sequence_ | domains.Messages)
+        self.used.add(kind)
+        return f"{kind}[{self.of(domain.element, path)[0]}]", "list[Any]" if kind == "Sequence" else "Any"
+
+    def _record(self, name: str, domain: domains.Record, fields: list[tuple[str, str, str]]) -> str:
+        """The name of the class of a record; a second record of that name has a number."""
+        taken = {line.partition("(")[0].removeprefix("class ") for line, *_ in self.classes}
+        number = 2
+        while name in taken:
+            name, number = f"{name.rstrip('0123456789')}{number}", number + 1
+        self.classes.append(_class(name, f"A record: {', '.join(domain.names)}.", fields, "Value"))
+        return name
+
+    def _noted(self, text: str) -> str:
+        self.needs_any |= "Any" in text
+        self.needs_brokers |= "BrokerId" in text
+        return text
+
+
+def _class(name: str, sentence: str, fields: list[tuple[str, str, str]], base: str) -> list[str]:
+    """A class with a place for each field: its name, what it is read as, and what else may be assigned."""
+    return [f"class {name}({base}):", f'    """{sentence}"""', "", *(f"    {n}: Place[{t}, {g}]" for n, t, g in fields)]
+
+
+def _capital(name: str) -> str:
+    """A name of a variable as a name of a class.
+
+    >>> _capital("epoch_cache")
+    'EpochCache'
+    """
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))

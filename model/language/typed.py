@@ -1,0 +1,145 @@
+"""What editors and type checkers are told of a state: the types of what a model's methods are given as `s`.
+
+Nothing here is ever made. At run time a value is that of an engine, which knows more: which operations have a meaning,
+and where one has none. `isrcheck models MODEL --types` writes the class of a model's state with these; methods name it
+where they name `s`, imported for type checkers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+from isrcheck.model.language.brokers import BrokerId
+
+T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741
+G = TypeVar("G")
+
+
+class Value:
+    """Any part of a state."""
+
+    def __eq__(self, other: object) -> Flag: ...  # type: ignore[override, empty-body]
+    def __ne__(self, other: object) -> Flag: ...  # type: ignore[override, empty-body]
+
+
+class Flag(Value):
+    """A condition on the state: Python's own `if` cannot ask it, `when` can."""
+
+    def __and__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
+    def __rand__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
+    def __or__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
+    def __ror__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
+    def __invert__(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Number(Value):
+    """A whole number of the state."""
+
+    def __lt__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]
+    def __le__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]
+    def __gt__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]
+    def __ge__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]
+    def __add__(self, other: Number | int) -> Number: ...  # type: ignore[empty-body]
+    def __radd__(self, other: int) -> Number: ...  # type: ignore[empty-body]
+    def __sub__(self, other: Number | int) -> Number: ...  # type: ignore[empty-body]
+    def __rsub__(self, other: int) -> Number: ...  # type: ignore[empty-body]
+    def __mul__(self, other: Number | int) -> Number: ...  # type: ignore[empty-body]
+    def __neg__(self) -> Number: ...  # type: ignore[empty-body]
+
+
+class Name(Value):
+    """One of the names of an enum: compared with strings."""
+
+
+class Broker(Value):
+    """A broker that the state holds; `is_none` is there where it may be none."""
+
+    @property
+    def is_none(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Brokers(Value):
+    """A set of brokers."""
+
+    def has(self, member: Broker | BrokerId) -> Flag: ...  # type: ignore[empty-body]
+    def including(self, member: Broker | BrokerId) -> Brokers: ...  # type: ignore[empty-body]
+    def excluding(self, member: Broker | BrokerId) -> Brokers: ...  # type: ignore[empty-body]
+    def __or__(self, other: Brokers | set[Any] | frozenset[Any]) -> Brokers: ...  # type: ignore[empty-body]
+    def __and__(self, other: Brokers | set[Any] | frozenset[Any]) -> Brokers: ...  # type: ignore[empty-body]
+    def __sub__(self, other: Brokers | set[Any] | frozenset[Any]) -> Brokers: ...  # type: ignore[empty-body]
+    def __rsub__(self, other: set[Any] | frozenset[Any]) -> Brokers: ...  # type: ignore[empty-body]
+    def __le__(self, other: Brokers | set[Any] | frozenset[Any]) -> Flag: ...  # type: ignore[empty-body]
+    def __ge__(self, other: Brokers | set[Any] | frozenset[Any]) -> Flag: ...  # type: ignore[empty-body]
+    def every(self, holds: Callable[[BrokerId], Any]) -> Any: ...
+    def some(self, holds: Callable[[BrokerId], Any]) -> Any: ...
+
+    @property
+    def size(self) -> Number: ...  # type: ignore[empty-body]
+    @property
+    def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Sequence(Value, Generic[T]):
+    """A log or a queue, read by `at(offset)`."""
+
+    def at(self, offset: Number | int) -> T: ...  # type: ignore[empty-body]
+    def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
+    def index(self, element: Any) -> Number: ...  # type: ignore[empty-body]
+    def is_prefix_of(self, other: Sequence[T]) -> Flag: ...  # type: ignore[empty-body]
+    def without(self, offset: Number | int) -> Sequence[T]: ...  # type: ignore[empty-body]
+    def appended(self, element: Any) -> Sequence[T]: ...  # type: ignore[empty-body]
+    def truncated(self, length: Number | int) -> Sequence[T]: ...  # type: ignore[empty-body]
+    def without_first(self) -> Sequence[T]: ...  # type: ignore[empty-body]
+    def append(self, element: Any) -> None: ...
+    def truncate(self, length: Number | int) -> None: ...
+    def remove_first(self) -> None: ...
+
+    @property
+    def length(self) -> Number: ...  # type: ignore[empty-body]
+    @property
+    def first(self) -> T: ...  # type: ignore[empty-body]
+    @property
+    def last(self) -> T: ...  # type: ignore[empty-body]
+    @property
+    def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
+    @property
+    def is_full(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Messages(Value, Generic[T]):
+    """A set of messages."""
+
+    def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
+    def add(self, element: Any) -> None: ...
+    def remove(self, element: Any) -> None: ...
+
+    @property
+    def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Per(Value, Generic[I, T]):
+    """One part for each value of an index."""
+
+    def __getitem__(self, index: I) -> T: ...  # type: ignore[empty-body]
+    def __setitem__(self, index: I, value: Any) -> None: ...
+
+
+class Place(Generic[T, G]):
+    """A variable, or a field of a record: read as T, assigned as T or as G, what Python has for it."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Place[T, G]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> Any: ...
+    def __set__(self, instance: object, value: T | G) -> None: ...
+
+
+class State:
+    """What every state has."""
+
+    def require(self, *conditions: Any) -> None: ...
+    def room(self, condition: Any) -> Flag: ...  # type: ignore[empty-body]
+    def enabled(self, method: Callable[..., Any]) -> Flag: ...  # type: ignore[empty-body]

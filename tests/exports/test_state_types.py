@@ -1,0 +1,216 @@
+"""`isrcheck models MODEL --types` writes what editors and type checkers know of a model's state."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.exports.state_types import state_types
+from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.model.language import domains, typed
+from isrcheck.model.language.symbolic import members, structures, terms
+from tests.cli.running import run
+
+ROOT = Path(__file__).parent.parent.parent
+MODEL = """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isrcheck import Model, action, broker, enum, flag, messages, number, optional, per, record, sequence
+from isrcheck import set_of, setting
+
+if TYPE_CHECKING:
+    from typed_state import EveryState
+
+
+class Every(Model):
+    '''A model with a variable of each kind.'''
+
+    replicas = setting(2, at_least=1, at_most=3, counts=broker, meaning="brokers")
+
+    def variables(self) -> dict[str, Any]:
+        entry = record(id=number(0, 3), by=optional(broker))
+        return {
+            "state": record(role=enum("leader", "none"), log=sequence(entry, 2), up=flag),
+            "known": per(broker, per(number(0, 1), entry)),
+            "isr": set_of(broker),
+            "sent": messages(number(0, 3)),
+        }
+
+    @action(b=broker, actor="b")
+    def go(self, s: EveryState, b: Any) -> None:
+        '''Everything changes.'''
+        s.require(s.state.role == "none", ~s.state.up | (s.known[b][0].id < 3), s.isr.has(b))
+        s.state.role = "leader"
+        s.state.log.append({"id": s.known[b][1].id, "by": b})
+        s.known[b][0].id += 1
+        s.isr = s.isr - {b}
+        s.sent.add(2)
+"""
+TYPES = '''"""The state of Every, for editors and type checkers, as `isrcheck models every.py --types` writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.typed import (
+    Broker,
+    Brokers,
+    Flag,
+    Messages,
+    Name,
+    Number,
+    Per,
+    Place,
+    Sequence,
+    State,
+    Value,
+)
+
+
+class StateLogRecord(Value):
+    """A record: id, by."""
+
+    id: Place[Number, int]
+    by: Place[Broker, BrokerId | None]
+
+
+class StateRecord(Value):
+    """A record: role, log, up."""
+
+    role: Place[Name, str]
+    log: Place[Sequence[StateLogRecord], list[Any]]
+    up: Place[Flag, bool]
+
+
+class KnownRecord(Value):
+    """A record: id, by."""
+
+    id: Place[Number, int]
+    by: Place[Broker, BrokerId | None]
+
+
+class EveryState(State):
+    """What Every has in each state."""
+
+    state: Place[StateRecord, dict[str, Any]]
+    known: Place[Per[Broker | BrokerId, Per[Number | int, KnownRecord]], Any]
+    isr: Place[Brokers, set[Any] | frozenset[Any]]
+    sent: Place[Messages[Number], Any]
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "every.py"
+    path.write_text(MODEL)
+    return path
+
+
+def test_a_variable_of_each_kind(file: Path) -> None:
+    said = run("models", "every.py", "--types")
+    assert (said.code, said.err, said.out) == (0, "", TYPES)
+
+
+@pytest.mark.parametrize("options", [("--types",), ("x.py", "--types", "--json"), ("kip-320", "-s", "replicas=2")])
+def test_options_that_do_not_go_together(options: tuple[str, ...]) -> None:
+    assert run("models", *options).code == 2
+
+
+def test_settings_decide_which_variables_there_are() -> None:
+    assert "assignment:" not in run("models", "v3", "--types").out
+    assert "assignment:" in run("models", "v3", "--types", "-s", "reassignments=1").out
+    assert run("models", "v3", "--types", "-s", "reassignments=-1").code == 150
+
+
+def test_records_whose_names_would_be_the_same_are_told_apart() -> None:
+    one, other = (domains.Record((name,), (domains.Flag(),)) for name in ("here", "there"))
+    text = state_types("Two", {"a": domains.Record(("b",), (one,)), "aB": other}, "x")
+    assert "b: Place[ABRecord, dict[str, Any]]" in text
+    assert "aB: Place[ABRecord2, dict[str, Any]]" in text
+
+
+def names_of(kind: Any, domain: domains.Domain) -> None:
+    """That a type has the fields of a domain, all the way down."""
+    if isinstance(domain, domains.Record):
+        hints = typing.get_type_hints(kind, vars(typed) | {kind.__name__: kind} | CLASSES)
+        assert list(hints) == list(domain.names)
+        for name, part in zip(domain.names, domain.domains, strict=True):
+            names_of(typing.get_args(hints[name])[0], part)
+    elif isinstance(domain, domains.Per):
+        assert typing.get_origin(kind) is typed.Per
+        names_of(typing.get_args(kind)[1], domain.element)
+    elif isinstance(domain, domains.Sequence_ | domains.Messages):
+        names_of(typing.get_args(kind)[0], domain.element)
+
+
+CLASSES: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_the_state_of_each_shipped_model(name: str) -> None:
+    loaded = load_model_class(name)
+    variables = loaded.cls().domains
+    CLASSES.clear()
+    exec(compile(state_types(loaded.cls.__name__, variables, ""), name, "exec"), CLASSES)
+    hints = typing.get_type_hints(CLASSES[f"{loaded.cls.__name__}State"], CLASSES)
+    assert list(hints) == list(variables)
+    for variable, domain in variables.items():
+        names_of(typing.get_args(hints[variable])[0], domain)
+
+
+@pytest.mark.parametrize(
+    ("told", "made"),
+    [
+        (typed.Flag, terms.TracedFlag),
+        (typed.Number, terms.TracedNumber),
+        (typed.Broker, members.TracedBroker),
+        (typed.Brokers, members.TracedSet),
+        (typed.Sequence, structures.TracedSequence),
+        (typed.Messages, structures.TracedMessages),
+        (typed.Per, structures.TracedPer),
+    ],
+)
+def test_types_have_the_operations_of_the_language(told: type, made: type) -> None:
+    ours = {name for name in vars(told) if not name.startswith("_")}
+    theirs = {name for name in dir(made) if not name.startswith("_")}
+    assert ours == theirs - {"node", "defined", "domain", "choose"}
+
+
+SLIPS = {
+    "s.state.role = 3": "Incompatible types in assignment",
+    "s.state.roles": '"StateRecord" has no attribute "roles"',
+    "s.known[b][0].id.has(2)": '"Number" has no attribute "has"',
+    "s.isr.length": '"Brokers" has no attribute "length"',
+    "s.nothing = 1": '"EveryState" has no attribute "nothing"',
+    "s.require(s.isr < 3)": "Unsupported",
+}
+
+
+@pytest.mark.exhaustive
+def test_a_type_checker_sees_slips_and_nothing_else(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "typed_state.py").write_text(TYPES)
+    lines = "".join(f"        {slip}\n" for slip in SLIPS)
+    file.write_text(MODEL + lines)
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = {ROOT}/.names\n")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "every.py", "typed_state.py"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout.splitlines()
+    first = MODEL.count("\n") + 1
+    for number, (slip, message) in enumerate(SLIPS.items(), start=first):
+        found = [line for line in said if line.startswith(f"every.py:{number}: ")]
+        assert len(found) == 1, (slip, said)
+        assert message in found[0]
+    assert said[-1].startswith(f"Found {len(SLIPS)} errors in 1 file")
+
+
+@pytest.mark.parametrize(("name", "file"), [("kip-320", "kip_320_state.py"), ("async-isr", "async_isr_state.py")])
+def test_types_that_are_kept_are_those_of_the_model(name: str, file: str) -> None:
+    assert (ROOT / "model/published" / file).read_text() == run("models", name, "--types").out
