@@ -70,7 +70,7 @@ def lacking(cls: type[Model], action: str) -> type[Model]:
     return type("Random", (cls,), {name: never, "__module__": cls.__module__})
 
 
-@examples(70)
+@examples(2 * 70)
 @given(models(), st.integers(0, 9), st.integers(0, 9), st.booleans())
 def test_what_a_model_loses_with_an_action_is_what_the_methods_say(
     source: str, which: int, variable: int, alone: bool
