@@ -311,6 +311,8 @@ class Result:
     bounds: dict[str, bool]
     actions_never_fired: list[str]
     goals_never_reached: list[str]
+    unrecorded: list[str] = field(default_factory=list)
+    """Settings at their defaults that files of traces and scenarios do not say."""
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
@@ -335,6 +337,11 @@ class Result:
     liveness: dict[str, PropertyFinding] = field(default_factory=dict)
     fairness: Fairness | None = None
     """What properties were asked under."""
+
+    @property
+    def recorded_settings(self) -> dict[str, Any]:
+        """What files of traces and scenarios say of the settings."""
+        return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
         """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""

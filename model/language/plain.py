@@ -21,6 +21,7 @@ from isrcheck.model.language.domains import (
     Domain,
     Enum,
     Flag,
+    Identity,
     Messages,
     Number,
     Per,
@@ -259,6 +260,10 @@ ANY_BROKER: Final = Broker(optional=True, count=62)
 
 
 class PlainMember(Plain):
+    __slots__ = ()
+
+
+class PlainIdentity(Plain):
     __slots__ = ()
 
 
@@ -587,6 +592,7 @@ HELD: Final = (Plain, PlainFlag, Part)
 CONCRETE: Final = (Plain, PlainFlag, Part, Undefined)
 SCALARS: Final[dict[type[Domain], type[Plain]]] = {
     Number: PlainNumber,
+    Identity: PlainIdentity,
     Enum: PlainMember,
     Broker: PlainBroker,
     BrokerSet: PlainSet,
