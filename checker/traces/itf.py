@@ -185,6 +185,11 @@ def itf_of(result: Result) -> dict[str, Any] | None:
         failure = result.evaluation
         promised = None if against is None else {"refinement": against}
         return to_itf(
-            failure.trace, result.model, result.recorded_settings, "evaluation", failing=failure.label, promised=promised
+            failure.trace,
+            result.model,
+            result.recorded_settings,
+            "evaluation",
+            failing=failure.label,
+            promised=promised,
         )
     return None

@@ -143,10 +143,7 @@ class PartitionState(DataPlane):
 
     def has_room(self, s: Any) -> Any:
         """Whether the bounds of the search leave room for another decision about every partition."""
-        return every(
-            self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch)
-            for p in self.all_partitions
-        )
+        return every(self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch) for p in self.all_partitions)
 
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""

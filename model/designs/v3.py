@@ -56,7 +56,7 @@ class ControllerDesign(Commands):
         "counted",
         choices=("counted", "identity"),
         recorded=False,
-        meaning="whether versions are counted, up to max_version, or each is one that nobody knows, of max_version + 1: "
+        meaning="whether versions are counted, up to max_version, or each is one of max_version + 1 that nobody knows: "
         "V3 only compares them for equality",
     )
     read_back = setting(True, meaning="a leader whose write seems to have failed looks whether it did (KAFKA-1382)")

@@ -118,7 +118,9 @@ class ConcreteState(TheState):
         require_once(self, of)
         held = self._held(of)
         least = next((value for value in range(1, of.high + 1) if value not in held), None)
-        return Undefined(f"s.fresh where {of.high} identities are held") if least is None else PlainIdentity(least, of)
+        if least is None:
+            return Undefined(f"a fresh identity of {of.high + 1}, when none is left", of)
+        return PlainIdentity(least, of)
 
     def used_up(self, domain: Domain) -> PlainFlag:
         of = require_identity(domain, "s.used_up")

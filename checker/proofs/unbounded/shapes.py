@@ -14,7 +14,18 @@ from typing import Any, Final
 import z3
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Identity, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Identity,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+)
 from isrcheck.model.language.errors import ModelError
 
 Term = Any
