@@ -201,7 +201,8 @@ class PropertyFinding:
 
     Where it is violated, `trace` is a lasso for `choice`, or for what is stable a trace whose last step ends it. `kept`
     says why it is fair: promises with a state, from 1, in which they cannot be kept. `why` is said of one that is
-    incomplete.
+    incomplete. `canonical` is false where not everything was explored: counts are of what was, and there may be a
+    shorter lasso.
     """
 
     verdict: Verdict
@@ -213,6 +214,7 @@ class PropertyFinding:
     shortest_cycle: bool = True
     kept: tuple[tuple[str, int], ...] = ()
     why: str | None = None
+    canonical: bool = True
     story: Story | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -246,7 +248,7 @@ class PropertyFinding:
                     "prefix": steps[:cut],
                     "cycle": steps[cut:],
                     "loop": loop,
-                    "canonical": True,
+                    "canonical": self.canonical,
                     "shortest_cycle": self.shortest_cycle,
                     "kept": [{"obligation": name, "disabled_in": state} for name, state in self.kept],
                 },

@@ -127,10 +127,13 @@ class _Judged:
 
 
 class Builder:
-    """Makes the region of a question; `promises` are about the instances of the system, then those shut out."""
+    """Makes the region of a question, of states in the first `known` levels.
 
-    def __init__(self, levels: NativeLevels, promises: Promises, allowance: Allowance) -> None:
-        self._levels, self._promises, self._allowance = levels, promises, allowance
+    `promises` are about the instances of the system, then those shut out.
+    """
+
+    def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
+        self.levels, self.promises, self.allowance, self._known = levels, promises, allowance, known
         self._system: TransitionSystem = levels.system
         labels = [t.label for t in (*self._system.transitions, *self._system.shut_out)]
         numbers = {label: i for i, label in enumerate(labels)}
@@ -143,13 +146,13 @@ class Builder:
         return self._closed(judged)
 
     def _judged(self, number: int, question: Question) -> _Judged:
-        region, source, mark = self._levels.kernel.verdicts.questions[number]
+        region, source, mark = self.levels.kernel.verdicts.questions[number]
         parts: list[_Judged] = []
-        for level in range(1, self._levels.depth + 1):
-            for block in members(self._levels, level):
-                verdicts = self._levels.kernel.judge(block)
+        for level in range(1, self._known + 1):
+            for block in members(self.levels, level):
+                verdicts = self.levels.kernel.judge(block)
                 inside = np.flatnonzero(flag(verdicts, region))
-                self._allowance.take(len(inside) * (8 * block.shape[1] + 8 * self._words + 40))
+                self.allowance.take(len(inside) * (8 * block.shape[1] + 8 * self._words + 40))
                 sources = flag(verdicts, source)[inside] & (level == 1 or not question.initially)
                 parts.append(
                     _Judged(
@@ -173,7 +176,7 @@ class Builder:
 
     def _closed(self, judged: _Judged) -> Region:
         """What the sources lead to, breadth first, with its steps."""
-        find = self._levels.finder(judged.rows)
+        find = self.levels.finder(judged.rows)
         reached = judged.source.copy()
         enabled, cut = np.zeros_like(judged.cut), judged.cut
         steps: list[tuple[Numbers, Numbers, Numbers]] = []
@@ -185,7 +188,7 @@ class Builder:
                 found = self._expanded(judged.rows[states], find)
                 enabled[states], outside, source, label, target = found
                 cut[states] |= outside
-                self._allowance.take(20 * len(target))
+                self.allowance.take(20 * len(target))
                 steps.append((states[source].astype(np.int32), label, target))
                 fresh[target] = True
             fresh &= ~reached
@@ -195,11 +198,11 @@ class Builder:
 
     def _expanded(self, states: Words, find: object) -> tuple[Words, Words, Integers, Numbers, Numbers]:
         """What is enabled in some states, what the constraints cut, and the steps inside the region."""
-        kernel = self._levels.kernel
+        kernel = self.levels.kernel
         successors, source, label, _ = kernel.expand(states)
         changed = (successors != states[source]).any(axis=1)
         successors, source, label = successors[changed], source[changed], label[changed]
-        promised = self._promises.of[label]
+        promised = self.promises.of[label]
         enabled = np.zeros((len(states), self._words * WORD), dtype=np.bool_)
         cut = np.zeros_like(enabled)
         chosen = promised >= 0

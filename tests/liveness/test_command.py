@@ -169,16 +169,34 @@ def test_what_is_stable_is_broken_by_a_step(lamp: Path, tmp_path: Path) -> None:
     assert run("replay", out, "--model", lamp, "--quiet").code == 13
 
 
-def test_nothing_is_said_of_a_search_that_stopped(lamp: Path, tmp_path: Path) -> None:
+def test_of_a_search_that_stopped_only_a_lasso_is_said(lamp: Path, tmp_path: Path) -> None:
     out = tmp_path / "lamp.json"
     asked = ("check", lamp, "--invariant", "first-day", "--liveness", "second-day", "--json", out)
-    assert run(*asked).code == 12
-    finding = read(out)["liveness"]["second-day"]
+    outcome = run(*asked, "--liveness", "shines")
+    assert outcome.code == 12
+    assert "second-day after 1 state round and round in 2 steps (not canonical)" in outcome.out.splitlines()[0]
+    assert "1 state in which it is open, of those explored" not in outcome.out
+    assert "2 states in which it is open, of those explored" in outcome.out
+    found = read(out)["liveness"]
+    assert (found["second-day"]["verdict"], found["second-day"]["lasso"]["canonical"]) == ("violated", False)
     why = "only a whole exploration says what must happen: an invariant is violated; --continue explores on"
-    assert (finding["verdict"], finding["reason"]) == ("incomplete", why)
+    assert (found["shines"]["verdict"], found["shines"]["reason"]) == ("incomplete", why)
+    assert run("replay", out, "--model", lamp, "--quiet").code in (12, 13)
     assert run(*asked, "--continue").code == 12
-    assert read(out)["liveness"]["second-day"]["verdict"] == "violated"
-    assert run("check", lamp, "--liveness", "second-day", "--max-states", "1", "--json", out).code == 152
+    assert read(out)["liveness"]["second-day"]["lasso"]["canonical"]
+    one, two = (("check", lamp, "--liveness", "second-day", "--max-states", n, "--json", out) for n in ("1", "2"))
+    assert run(*one).code == 152
+    assert read(out)["liveness"]["second-day"]["verdict"] == "incomplete"
+    assert run(*two).code == 13
+    data = read(out)
+    assert (data["verdict"], data["liveness"]["second-day"]["verdict"]) == ("violated", "violated")
+    assert data["reason"] is not None
+
+
+def test_an_evaluation_error_leaves_it_open(lamp: Path, tmp_path: Path) -> None:
+    lamp.write_text(lamp.read_text().replace("s.room(s.day < self.most)", "s.day < 9"))
+    out = tmp_path / "lamp.json"
+    assert run("check", lamp, "--liveness", "second-day", "--json", out).code == 75
     assert read(out)["liveness"]["second-day"]["verdict"] == "incomplete"
 
 
