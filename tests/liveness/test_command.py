@@ -217,6 +217,34 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
     assert asked(KeyboardInterrupt()) == ("incomplete", "interrupted", 130)
 
 
+@pytest.mark.parametrize("error", [region.NotAllowed("memory", 12), MemoryError(), KeyboardInterrupt()], ids=repr)
+def test_wherever_it_ends_nothing_holds_and_what_was_found_stays(
+    error: BaseException, lamp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As states are judged, steps followed, components found: at each place where memory is taken."""
+    asked: dict[str, Any] = {"invariants": ["is-shut"], "liveness": ["shines"]}
+    whole, taken, places = check(str(lamp), **asked), [0], 0
+    assert (whole.liveness["shines"].verdict, whole.exit_code) == ("holds", 0)
+    take = region.Allowance.take
+
+    def counted(self: region.Allowance, size: int) -> None:
+        taken[0] += 1
+        if taken[0] == places:
+            raise error
+        take(self, size)
+
+    monkeypatch.setattr(region.Allowance, "take", counted)
+    check(str(lamp), **asked)
+    most = taken[0]
+    assert most >= 2 * 3  # of two questions, as each is judged, followed and decomposed
+    for places in range(1, most + 1):
+        taken[0] = 0
+        result = check(str(lamp), **asked)
+        assert (result.findings["is-shut"].verdict, result.levels) == ("holds", whole.levels)
+        assert (result.liveness["shines"].verdict, result.verdict) == ("incomplete", "incomplete")
+        assert result.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 152)
+
+
 def test_an_allowance_is_of_bytes_and_of_time() -> None:
     region.Allowance().take(1 << 60)
     allowance = region.Allowance(memory=100)
