@@ -49,6 +49,7 @@ class Judge:
         result = Result(
             model=self.name,
             settings=dict(model.settings),
+            unrecorded=model.unrecorded,
             engine=engine,
             workers=found.workers,
             verdict=verdict,

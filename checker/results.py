@@ -201,7 +201,8 @@ class PropertyFinding:
 
     Where it is violated, `trace` is a lasso for `choice`, or for what is stable a trace whose last step ends it. `kept`
     says why it is fair: promises with a state, from 1, in which they cannot be kept. `why` is said of one that is
-    incomplete.
+    incomplete. `canonical` is false where not everything was explored: counts are of what was, and there may be a
+    shorter lasso.
     """
 
     verdict: Verdict
@@ -213,6 +214,7 @@ class PropertyFinding:
     shortest_cycle: bool = True
     kept: tuple[tuple[str, int], ...] = ()
     why: str | None = None
+    canonical: bool = True
     story: Story | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -246,7 +248,7 @@ class PropertyFinding:
                     "prefix": steps[:cut],
                     "cycle": steps[cut:],
                     "loop": loop,
-                    "canonical": True,
+                    "canonical": self.canonical,
                     "shortest_cycle": self.shortest_cycle,
                     "kept": [{"obligation": name, "disabled_in": state} for name, state in self.kept],
                 },
@@ -311,6 +313,8 @@ class Result:
     bounds: dict[str, bool]
     actions_never_fired: list[str]
     goals_never_reached: list[str]
+    unrecorded: list[str] = field(default_factory=list)
+    """Settings at their defaults that files of traces and scenarios do not say."""
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
@@ -335,6 +339,11 @@ class Result:
     liveness: dict[str, PropertyFinding] = field(default_factory=dict)
     fairness: Fairness | None = None
     """What properties were asked under."""
+
+    @property
+    def recorded_settings(self) -> dict[str, Any]:
+        """What files of traces and scenarios say of the settings."""
+        return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
         """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""

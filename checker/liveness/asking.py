@@ -1,4 +1,4 @@
-"""What becomes of each question about an exploration that is whole."""
+"""What becomes of each question about an exploration, or about the part of one whose steps are known."""
 
 from __future__ import annotations
 
@@ -37,31 +37,32 @@ class Answer:
     fairness_used: tuple[str, ...] = ()
 
 
-def answers(levels: NativeLevels, obligations: Sequence[Obligation], allowance: Allowance) -> Iterator[Answer]:
-    """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may."""
+def answers(
+    levels: NativeLevels, known: int, obligations: Sequence[Obligation], allowance: Allowance
+) -> Iterator[Answer]:
+    """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may.
+
+    It is about the states of the first `known` levels. Where there are more, a lasso is one all the same, since every
+    step from its states is known; that there is none says nothing.
+    """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]
     promises, actors = Promises.made(obligations, len(instances)), [t.actor for t in system.transitions]
     for number, question in enumerate(system.questions):
         allowance.begin()
         if question.stable:
-            found, sources = broken(levels, number, actors, allowance)
+            found, sources = broken(levels, known, number, actors, allowance)
             yield Answer(question, not sources, sources, None if found is None else Lasso(found, ()))
             continue
         never = np.array([t.label.action in question.never for t in instances], dtype=np.bool_)
-        yield _answer(levels, promises, number, never if question.never else None, actors, allowance)
+        builder = Builder(levels, known, promises, allowance)
+        yield _answer(builder, number, never if question.never else None, actors)
 
 
-def _answer(
-    levels: NativeLevels,
-    promises: Promises,
-    number: int,
-    never: Flags | None,
-    actors: Sequence[str],
-    allowance: Allowance,
-) -> Answer:
+def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence[str]) -> Answer:
+    levels, promises, allowance = builder.levels, builder.promises, builder.allowance
     question = levels.system.questions[number]
-    region = Builder(levels, promises, allowance).region(number)
+    region = builder.region(number)
     if not region.size:
         return Answer(question, True, 0, None)
     # What finding components takes: numbers, a stack, and of each component three summaries.

@@ -24,20 +24,17 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 
 @dataclass(frozen=True)
 class Components:
-    """Of each state its component; of each component its states, what is always and ever enabled in it, what its steps
-    take, and whether it has the mark that is asked for."""
+    """Of each state its component if that has steps inside, else -1; of each such component what is always and ever
+    enabled in it, what its steps take, and whether it has the mark that is asked for.
+
+    A step leads to another state, so a component with steps has two states or more.
+    """
 
     number: Integers
-    size: Integers
     always: Words
     ever: Words
     taken: Words
     marked: Flags
-
-    @property
-    def cyclic(self) -> Flags:
-        """Those with steps inside: a step leads to another state, so they have two states or more."""
-        return self.size > 1
 
 
 class Decision:
@@ -48,7 +45,7 @@ class Decision:
         self._moves, self._never = never is not None, np.zeros(len(promises.of), dtype=np.bool_)
         if never is not None:
             self._never = never
-        self.enabled = region.enabled | region.cut
+        self.enabled = region.enabled | region.cut if region.cut.any() else region.enabled
         self.all = self._components(np.ones(region.size, dtype=np.bool_), self.enabled)
 
     @cached_property
@@ -71,11 +68,11 @@ class Decision:
     def _components(self, alive: Flags, enabled: Words) -> Components:
         region = self.region
         number, count = loops.components(region.begin, region.target, alive)
-        size, always, ever, taken, states, steps = loops.summaries(
+        always, ever, taken, states, steps = loops.summaries(
             number, count, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
             region.marked,
         )  # fmt: skip
-        return Components(number, size, always, ever, taken, steps if self._moves else states)
+        return Components(number, always, ever, taken, steps if self._moves else states)
 
     def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:
         """The states of each fair component, those of all rounds of decomposition."""
@@ -83,7 +80,7 @@ class Decision:
         while True:
             starving = (found.always & weak & ~found.taken).any(axis=1)
             bad = found.ever & strong & ~found.taken
-            candidates = found.cyclic & found.marked & ~starving
+            candidates = found.marked & ~starving
             fair = candidates & ~bad.any(axis=1)
             yield from _members(found.number, fair)
             split = candidates & ~fair
@@ -130,7 +127,7 @@ def decided(decision: Decision) -> Found:
         excused_ends = int((decision.ends(region.enabled, every) & ~ends).sum())
         freely = decision.fair_parts(region.enabled, weak, strong)
         excused_components = len({int(decision.all.number[part[0]]) for part in freely} - here)
-    unfair = int(decision.all.cyclic.sum()) - len(here)
+    unfair = len(decision.all.marked) - len(here)
     return Found(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components)
 
 

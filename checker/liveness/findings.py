@@ -21,6 +21,8 @@ from isrcheck.model.language.properties import kind_of
 from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
+EXPLORED_SO_FAR: Final = ("violation", "states")
+"""After these the levels that were expanded are asked for lassos; after others there is neither time nor memory."""
 
 
 @dataclass
@@ -40,16 +42,19 @@ class Promised:
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
         found: list[Answer] = []
-        why, stopped = self._unexplored(self.judge.found), None
-        if why is None:
-            why, stopped = self._ask(levels, began, found)
+        explored = self.judge.found
+        open_, why, stopped = self._unexplored(explored), None, None
+        known = levels.depth if open_ is None else explored.expanded
+        if known and (open_ is None or explored.stopped in EXPLORED_SO_FAR):
+            why, stopped = self._ask(levels, known, began, found)
         it, result.fairness = self.judge.interpreter, self.fairness
         by_name = {name: list(of) for name, of in groupby(found, key=lambda answer: answer.question.name)}
         wanted = {name: sum(q.name == name for q in levels.system.questions) for name in it.properties}
         for name in it.properties:
-            whole = len(by_name.get(name, [])) == wanted[name]
-            result.liveness[name] = self._finding(name, by_name.get(name, []), None if whole and found else why)
-        _settle(result, stopped)
+            answered = by_name.get(name, [])
+            whole = len(answered) == wanted[name]
+            result.liveness[name] = self._finding(name, answered, open_ or (None if whole and found else why))
+        _settle(result, None if open_ and stopped != "interrupt" else stopped)
 
     def _unexplored(self, found: Exploration) -> str | None:
         if found.stopped is None:
@@ -57,8 +62,10 @@ class Promised:
         by = {"violation": self.violated}
         return f"{UNEXPLORED}: {by.get(found.stopped, 'the search did not finish')}"
 
-    def _ask(self, levels: NativeLevels, began: float, found: list[Answer]) -> tuple[str | None, Stop | None]:
-        """Puts the answers into a list; why there are not all of them."""
+    def _ask(
+        self, levels: NativeLevels, known: int, began: float, found: list[Answer]
+    ) -> tuple[str | None, Stop | None]:
+        """Puts the answers, about so many levels, into a list; why there are not all of them."""
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)
@@ -68,7 +75,7 @@ class Promised:
             None if limit is None else max(0, limit - held), None if seconds is None else began + seconds
         )
         try:
-            found += answers(levels, promised, allowance)
+            found += answers(levels, known, promised, allowance)
         except NotAllowed as stop:
             needs = f"it needs {stop.missing:,} more bytes than there are (--max-memory)"
             return (needs if stop.reason == "memory" else "the time is over (--max-seconds)"), stop.reason
@@ -85,8 +92,9 @@ class Promised:
         asked = tuple(map(_asked, found))
         broken = [answer for answer in found if answer.lasso is not None]
         if not broken:
-            verdict = "holds" if why is None else "incomplete"
-            return PropertyFinding(verdict, sentence, kind, asked, why=why)  # type: ignore[arg-type]
+            if why is not None:
+                return PropertyFinding("incomplete", sentence, kind, why=why)
+            return PropertyFinding("holds", sentence, kind, asked)
         shown = min(broken, key=_length)
         assert shown.lasso is not None
         prefix, cycle = shown.lasso.prefix, shown.lasso.cycle
@@ -99,7 +107,9 @@ class Promised:
         kept = () if loop is None else tuple((k.obligation, k.state) for k in lasso.kept(self.fairness))
         told = story(it.model, trace)
         choice, shortest = shown.question.choice, shown.lasso.shortest
-        return PropertyFinding("violated", sentence, kind, asked, choice, trace, shortest, kept, story=told)
+        return PropertyFinding(
+            "violated", sentence, kind, asked, choice, trace, shortest, kept, canonical=why is None, story=told
+        )
 
 
 def _length(answer: Answer) -> tuple[int, int]:

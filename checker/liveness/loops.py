@@ -13,87 +13,114 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 
 @_compiled
-def by_source(source, label, target, number, begin):
-    """Steps in the order of their sources, and else as they are; `number` gives states new numbers.
+def steps_of(states, successors, source, label, target, outside, obligation, enabled, cut, degree):
+    """Labels and targets of the steps of some states that stay in the region, state by state and else in their order.
 
-    `begin` has room for one number more than there are states, and then says where the steps of each begin.
+    `target` is negative for what is not in the region, `outside` (if it is not empty) true for what no constraint
+    lets in. Fills in how many steps each state has, and the obligations that are enabled there, or cut.
     """
-    begin[:] = 0
+    words = states.shape[1]
     for i in range(len(source)):
-        begin[number[source[i]] + 1] += 1
-    for v in range(1, len(begin)):
-        begin[v] += begin[v - 1]
-    place = begin[:-1].copy()
-    labels, targets = np.empty(len(source), dtype=np.int32), np.empty(len(source), dtype=np.int32)
+        v, same = source[i], True
+        for w in range(words):
+            same &= successors[i, w] == states[v, w]
+        if same:
+            target[i] = -1  # a step that changes nothing is none
+            continue
+        degree[v] += target[i] >= 0
+        o = obligation[label[i]]
+        if o >= 0:
+            into = cut if len(outside) and outside[i] else enabled
+            into[v, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
+    place = np.cumsum(degree) - degree
+    count = degree.sum()
+    labels, targets = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
     for i in range(len(source)):
-        v = number[source[i]]
-        labels[place[v]], targets[place[v]] = label[i], number[target[i]]
-        place[v] += 1
+        if target[i] >= 0:
+            v = source[i]
+            labels[place[v]], targets[place[v]] = label[i], target[i]
+            place[v] += 1
     return labels, targets
 
 
 @_compiled
 def components(begin, target, alive):
-    """The strongly connected components of the states that are alive (Tarjan): for each state a number, -1 for others.
+    """The strongly connected components of the states that are alive, of two states or more: those with steps inside.
 
-    Also how many components there are. A component has its number once all that it leads to has one.
+    For each state the number of its component, -1 for others; and how many there are. This is Tarjan's algorithm with
+    one number a state (Pearce 2016): of an open state the least that it leads to, counted up from 1, of a finished one
+    that of its component, counted down from the number of states.
     """
     n = len(begin) - 1
-    number = np.full(n, -1, dtype=np.int32)
-    low, index = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    at = np.zeros(n, dtype=np.int64)
-    open_, calls = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    opened = depth = 0
-    counter = found = np.int32(0)
+    number = np.zeros(n, dtype=np.int32)
+    for v in range(n):
+        if not alive[v]:
+            number[v] = n
+    calls, entered, open_ = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    at = np.empty(n, dtype=np.int64)
+    depth = opened = 0
+    next_, component = 1, n - 1
     for root in range(n):
-        if not alive[root] or index[root] != 0:
+        if number[root] != 0:
             continue
-        calls[0], depth = root, 1
-        while depth:
-            v = calls[depth - 1]
-            if index[v] == 0:
-                counter += np.int32(1)
-                index[v] = low[v] = counter
-                at[v] = begin[v]
-                open_[opened] = v
-                opened += 1
-            deeper = False
-            while at[v] < begin[v + 1]:
-                w = target[at[v]]
-                at[v] += 1
-                if not alive[w] or number[w] >= 0:
-                    continue
-                if index[w] == 0:
-                    calls[depth] = w
-                    depth += 1
+        v = root
+        while True:
+            if number[v] == 0:
+                calls[depth], entered[depth], at[depth] = v, next_, begin[v]
+                number[v] = next_
+                depth += 1
+                next_ += 1
+            i, end, least, deeper = at[depth - 1], begin[v + 1], number[v], False
+            while i < end:
+                w = target[i]
+                if number[w] == 0:
                     deeper = True
                     break
-                low[v] = min(low[v], index[w])
+                least = min(least, number[w])
+                i += 1
+            number[v] = least
             if deeper:
+                at[depth - 1] = i
+                v = w
                 continue
             depth -= 1
-            if depth:
-                low[calls[depth - 1]] = min(low[calls[depth - 1]], low[v])
-            if low[v] == index[v]:
-                while True:
+            if least == entered[depth]:
+                next_ -= 1
+                while opened and number[open_[opened - 1]] >= least:
                     opened -= 1
-                    w = open_[opened]
-                    number[w] = found
-                    if w == v:
-                        break
-                found += np.int32(1)
-    return number, found
+                    next_ -= 1
+                    number[open_[opened]] = component
+                number[v] = component
+                component -= 1
+            else:
+                open_[opened] = v
+                opened += 1
+            if depth == 0:
+                break
+            v = calls[depth - 1]
+    sizes = entered  # of components, by what is counted down
+    sizes[:] = 0
+    for v in range(n):
+        if alive[v]:
+            sizes[number[v]] += 1
+    count = np.int32(0)
+    for c in range(n):
+        if sizes[c] > 1:
+            sizes[c], count = count, count + 1
+        else:
+            sizes[c] = -1
+    for v in range(n):
+        number[v] = sizes[number[v]] if alive[v] else -1
+    return number, count
 
 
 @_compiled
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """Of each component: its states, what is always enabled, what is ever, what its steps take, whether it has a mark.
+    """Of each component: what is always enabled, what is ever, what its steps take, whether it has a mark.
 
-    `never` says of each label whether it is an action that counts as the mark of a step; a component without steps has
-    no mark of that kind.
+    `never` says of each label whether it is an action that counts as the mark of a step.
     """
     words = enabled.shape[1]
-    size = np.zeros(count, dtype=np.int64)
     always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)
     ever, taken = np.zeros((count, words), dtype=np.uint64), np.zeros((count, words), dtype=np.uint64)
     state_mark, step_mark = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
@@ -101,7 +128,6 @@ def summaries(number, count, begin, target, label, enabled, obligation, never, m
         c = number[v]
         if c < 0:
             continue
-        size[c] += 1
         state_mark[c] |= marked[v]
         for w in range(words):
             always[c, w] &= enabled[v, w]
@@ -112,4 +138,4 @@ def summaries(number, count, begin, target, label, enabled, obligation, never, m
                 o = obligation[label[i]]
                 if o >= 0:
                     taken[c, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
-    return size, always, ever, taken, state_mark, step_mark
+    return always, ever, taken, state_mark, step_mark

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -21,7 +21,11 @@ from isrcheck.model.language.system import Question, TransitionSystem
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int32]
+Find = Callable[[Words], Integers]
+"""From states to their numbers, -1 for what is not in the region."""
 BLOCK: Final = 1 << 13
+STEP: Final = 16
+"""Bytes of a step: label and target, as they are found and in the region."""
 WORD: Final = 64
 
 
@@ -126,11 +130,24 @@ class _Judged:
     cut: Words
 
 
-class Builder:
-    """Makes the region of a question; `promises` are about the instances of the system, then those shut out."""
+@dataclass(frozen=True)
+class _Steps:
+    """Steps of some states, state by state: how many each has, their labels, and where they lead."""
 
-    def __init__(self, levels: NativeLevels, promises: Promises, allowance: Allowance) -> None:
-        self._levels, self._promises, self._allowance = levels, promises, allowance
+    states: Integers
+    degree: Numbers
+    label: Numbers
+    target: Numbers
+
+
+class Builder:
+    """Makes the region of a question, of states in the first `known` levels.
+
+    `promises` are about the instances of the system, then those shut out.
+    """
+
+    def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
+        self.levels, self.promises, self.allowance, self._known = levels, promises, allowance, known
         self._system: TransitionSystem = levels.system
         labels = [t.label for t in (*self._system.transitions, *self._system.shut_out)]
         numbers = {label: i for i, label in enumerate(labels)}
@@ -143,117 +160,102 @@ class Builder:
         return self._closed(judged)
 
     def _judged(self, number: int, question: Question) -> _Judged:
-        region, source, mark = self._levels.kernel.verdicts.questions[number]
+        region, source, mark = self.levels.kernel.verdicts.questions[number]
         parts: list[_Judged] = []
-        for level in range(1, self._levels.depth + 1):
-            for block in members(self._levels, level):
-                verdicts = self._levels.kernel.judge(block)
-                inside = np.flatnonzero(flag(verdicts, region))
-                self._allowance.take(len(inside) * (8 * block.shape[1] + 8 * self._words + 40))
-                sources = flag(verdicts, source)[inside] & (level == 1 or not question.initially)
-                parts.append(
-                    _Judged(
-                        block[inside],
-                        np.full(len(inside), level, dtype=np.int32),
-                        sources,
-                        flag(verdicts, mark)[inside],
-                        self._cut(verdicts[inside]),
-                    )
+        for level, kept in self.levels.every(self._known):
+            block = members(self.levels, kept)
+            verdicts = self.levels.kernel.judge(block)
+            inside = np.flatnonzero(flag(verdicts, region))
+            self.allowance.take(len(inside) * (8 * block.shape[1] + 8 * self._words + 40))
+            sources = flag(verdicts, source)[inside] & (level == 1 or not question.initially)
+            parts.append(
+                _Judged(
+                    block[inside],
+                    np.full(len(inside), level, dtype=np.int32),
+                    sources,
+                    flag(verdicts, mark)[inside],
+                    self._cut(verdicts[inside]),
                 )
+            )
         names = ("rows", "level", "source", "marked", "cut")
         return _Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def _cut(self, verdicts: Words) -> Words:
         """The obligations of which an instance has no room, of states with these verdicts."""
-        flags = np.zeros((len(verdicts), self._words * WORD), dtype=np.bool_)
+        found = np.zeros((len(verdicts), self._words), dtype=np.uint64)
         for bit, obligation in self._cuts:
             if obligation >= 0:
-                flags[:, obligation] |= flag(verdicts, bit)
-        return bits(flags)
+                wanted = flag(verdicts, bit).astype(np.uint64)
+                found[:, obligation // WORD] |= wanted << np.uint64(obligation % WORD)
+        return found
 
     def _closed(self, judged: _Judged) -> Region:
-        """What the sources lead to, breadth first, with its steps."""
-        find = self._levels.finder(judged.rows)
+        """What the sources lead to, breadth first, with its steps; numbered in the order in which it is expanded."""
+        find = self.levels.finder(judged.rows)
         reached = judged.source.copy()
         enabled, cut = np.zeros_like(judged.cut), judged.cut
-        steps: list[tuple[Numbers, Numbers, Numbers]] = []
+        parts: list[_Steps] = []
         frontier = np.flatnonzero(reached)
         while len(frontier):
             fresh = np.zeros(len(reached), dtype=np.bool_)
             for start in range(0, len(frontier), BLOCK):
                 states = frontier[start : start + BLOCK]
-                found = self._expanded(judged.rows[states], find)
-                enabled[states], outside, source, label, target = found
-                cut[states] |= outside
-                self._allowance.take(20 * len(target))
-                steps.append((states[source].astype(np.int32), label, target))
-                fresh[target] = True
+                steps, enabled[states], outside = self._expanded(judged.rows[states], find)
+                if outside is not None:
+                    cut[states] |= outside
+                self.allowance.take(STEP * len(steps.target))
+                parts.append(replace(steps, states=states))
+                fresh[steps.target] = True
             fresh &= ~reached
             reached |= fresh
             frontier = np.flatnonzero(fresh)
-        return _numbered(judged, reached, enabled, cut, steps)
+        return _numbered(judged, enabled, cut, parts)
 
-    def _expanded(self, states: Words, find: object) -> tuple[Words, Words, Integers, Numbers, Numbers]:
-        """What is enabled in some states, what the constraints cut, and the steps inside the region."""
-        kernel = self._levels.kernel
+    def _expanded(self, states: Words, find: Find) -> tuple[_Steps, Words, Words | None]:
+        """The steps of some states inside the region, what is enabled in them, and what constraints cut, if any do."""
+        kernel = self.levels.kernel
         successors, source, label, _ = kernel.expand(states)
-        changed = (successors != states[source]).any(axis=1)
-        successors, source, label = successors[changed], source[changed], label[changed]
-        promised = self._promises.of[label]
-        enabled = np.zeros((len(states), self._words * WORD), dtype=np.bool_)
-        cut = np.zeros_like(enabled)
-        chosen = promised >= 0
-        target = find(successors)  # type: ignore[operator]
-        outside = np.zeros(len(target), dtype=np.bool_)
+        target = find(successors)
+        outside = np.zeros(0, dtype=np.bool_)
         if self._system.constraints:
+            outside = np.zeros(len(target), dtype=np.bool_)
             lost = np.flatnonzero(target < 0)
             outside[lost] = flag(kernel.judge(successors[lost]), OUTSIDE)
-        cut[source[chosen & outside], promised[chosen & outside]] = True
-        enabled[source[chosen & ~outside], promised[chosen & ~outside]] = True
-        kept = target >= 0
-        return bits(enabled), bits(cut), source[kept], label[kept].astype(np.int32), target[kept].astype(np.int32)
+        enabled, cut = np.zeros((2, len(states), self._words), dtype=np.uint64)
+        degree = np.zeros(len(states), dtype=np.int32)
+        labels, targets = loops.steps_of(
+            states, successors, source, label, target, outside, self.promises.of, enabled, cut, degree
+        )
+        return _Steps(source, degree, labels, targets), enabled, cut if self._system.constraints else None
 
 
-def _numbered(
-    judged: _Judged,
-    reached: Flags,
-    enabled: Words,
-    cut: Words,
-    steps: list[tuple[Numbers, Numbers, Numbers]],
-) -> Region:
-    """The states that are reached, numbered anew."""
-    number = np.cumsum(reached, dtype=np.int64) - 1
-    none = np.empty(0, dtype=np.int32)
-    columns = zip(*steps, strict=True) if steps else ((),) * 3
-    source, label, target = (np.concatenate([none, *column]) for column in columns)
-    begin = np.empty(int(reached.sum()) + 1, dtype=np.int64)
-    labels, targets = loops.by_source(source, label, target, number, begin)
-    return Region(
-        judged.rows[reached],
-        judged.level[reached],
-        judged.source[reached],
-        judged.marked[reached],
-        enabled[reached],
-        cut[reached],
-        begin,
-        targets,
-        labels,
+def _numbered(judged: _Judged, enabled: Words, cut: Words, parts: list[_Steps]) -> Region:
+    """The states that are reached, numbered anew as their steps are listed."""
+    none = _Steps(*np.zeros((2, 0), dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
+    order, degree, label, target = (
+        np.concatenate([getattr(part, name) for part in (none, *parts)])
+        for name in ("states", "degree", "label", "target")
     )
+    begin = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(degree, out=begin[1:])
+    kept = (judged.rows, judged.level, judged.source, judged.marked, enabled, cut)
+    if (order[1:] < order[:-1]).any() or len(order) < len(judged.rows):
+        number = np.full(len(judged.rows), -1, dtype=np.int32)
+        number[order] = np.arange(len(order), dtype=np.int32)
+        target, kept = number[target], tuple(part[order] for part in kept)
+    return Region(*kept, begin, target, label)
 
 
-def members(levels: NativeLevels, level: int) -> Iterator[Words]:
-    """The states of a level, some at a time: under symmetry all those that a search has kept one of.
+def members(levels: NativeLevels, kept: Words) -> Words:
+    """Some states of a level: under symmetry all those that a search has kept one of.
 
     A question may be about one broker, and a promise is about one: what is so of a state is not so of every state of
     its orbit. `ModelError` where a property has no meaning in a state that was not kept: the search has not seen it.
     """
-    for block in levels.blocks(level):
-        every = levels.members(block)
-        if len(every) > len(block) and flag(levels.kernel.judge(every), FAILED).any():
-            raise ModelError(
-                "a property has no meaning in a state that symmetry passes over; check it without symmetry"
-            )
-        yield every
+    every = levels.members(kept)
+    if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():
+        raise ModelError("a property has no meaning in a state that symmetry passes over; check it without symmetry")
+    return every
 
 
 def flag(verdicts: Words, bit: int) -> Flags:

@@ -13,12 +13,15 @@ from isrcheck.checker.liveness.region import Allowance, flag, members
 from isrcheck.checker.traces.canonical import back, walked
 
 
-def broken(levels: NativeLevels, number: int, actors: Sequence[str], allowance: Allowance) -> tuple[Path | None, int]:
-    """The canonical path to the first step that leaves a region, and how many counted states the region has."""
+def broken(
+    levels: NativeLevels, known: int, number: int, actors: Sequence[str], allowance: Allowance
+) -> tuple[Path | None, int]:
+    """The canonical path to the first step out of a region, and how many states of `known` levels the region has."""
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
-    for level in range(1, levels.depth + 1):
+    for level in range(1, known + 1):
         leaving = []
-        for block in members(levels, level):
+        for kept in levels.blocks(level):
+            block = members(levels, kept)
             allowance.take(0)
             inside = block[flag(levels.kernel.judge(block), bit)]
             states += len(inside)

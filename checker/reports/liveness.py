@@ -31,7 +31,8 @@ def _rows(name: str, finding: PropertyFinding) -> Iterator[tuple[str, str]]:
         return
     several = sum(1 for each in finding.asked if each.choice)
     asked = f"{plural(several, 'choice')} of parameters, " if several > 1 else ""
-    yield "", f"{asked}{plural(finding.total('region'), 'state')} in which it is open; {_components(finding)}"
+    so_far = "" if finding.canonical else ", of those explored"
+    yield "", f"{asked}{plural(finding.total('region'), 'state')} in which it is open{so_far}; {_components(finding)}"
     if finding.verdict == "holds" and finding.fairness_used:
         yield "", f"because these are fair: {', '.join(finding.fairness_used)}"
 
@@ -59,8 +60,10 @@ def lasso_text(finding: PropertyFinding) -> str:
     """How the violation goes on: `stuck after 6 states`."""
     trace = finding.trace
     assert trace is not None
+    other = "" if finding.canonical else " (not canonical)"
     if trace.loop is None:
-        return f"in {plural(trace.length, 'state')}"
+        return f"in {plural(trace.length, 'state')}{other}"
     if trace.stays:
-        return f"stuck after {plural(trace.length, 'state')}"
-    return f"after {plural(trace.loop + 1, 'state')} round and round in {plural(trace.length - trace.loop - 1, 'step')}"
+        return f"stuck after {plural(trace.length, 'state')}{other}"
+    cycle = plural(trace.length - trace.loop - 1, "step")
+    return f"after {plural(trace.loop + 1, 'state')} round and round in {cycle}{other}"

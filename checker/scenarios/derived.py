@@ -97,7 +97,7 @@ def summary(result: Result) -> dict[str, Any]:
     return asked | {
         "format": FORMAT,
         "model": result.model,
-        "settings": result.settings,
+        "settings": result.recorded_settings,
         "verdict": result.verdict,
         "exit_code": result.exit_code,
         "invariants": {name: _finding(finding) for name, finding in findings.items()},

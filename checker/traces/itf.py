@@ -174,17 +174,22 @@ def itf_of(result: Result) -> dict[str, Any] | None:
     if shown:
         claim, name, trace = shown[0]
         promised = None if against is None else {"refinement": against}
-        return to_itf(trace, result.model, result.settings, claim, name, promised=promised)
+        return to_itf(trace, result.model, result.recorded_settings, claim, name, promised=promised)
     lassos = [(name, f, f.trace) for name, f in sorted(result.liveness.items()) if f.trace is not None]
     if lassos and result.fairness is not None:
         name, finding, trace = min(lassos, key=lambda each: each[2].length)
         promised = {"choice": dict(finding.choice), "fairness": result.fairness.to_json()}
         promised |= {} if against is None else {"refinement": against}
-        return to_itf(trace, result.model, result.settings, "liveness", name, promised=promised)
+        return to_itf(trace, result.model, result.recorded_settings, "liveness", name, promised=promised)
     if result.evaluation is not None:
         failure = result.evaluation
         promised = None if against is None else {"refinement": against}
         return to_itf(
-            failure.trace, result.model, result.settings, "evaluation", failing=failure.label, promised=promised
+            failure.trace,
+            result.model,
+            result.recorded_settings,
+            "evaluation",
+            failing=failure.label,
+            promised=promised,
         )
     return None

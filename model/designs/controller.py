@@ -214,12 +214,12 @@ class Controller(PartitionState):
         """Writes a leader and an ISR where they are new, and sends them to those who are told."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
         s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
-        s.require(s.room(implies(changed, state.version < self.max_version)))
+        s.require(s.room(implies(changed, self.has_version(s, p))))
         decision = {
             "leader": choice[0],
             "isr": choice[1],
             "epoch": when(new_epoch, known.epoch + 1, known.epoch),
-            "version": when(changed, state.version + 1, known.version),
+            "version": when(changed, self.next_version(s, p), known.version),
         }
         for b in self.brokers:
             self.send(s, c, b, (told[b], self.request(s, c, p, decision)))

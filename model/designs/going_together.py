@@ -92,7 +92,15 @@ CONTROLLER: Final[Together] = (
     ),
     idle("startup", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
 )
-V3: Final[Together] = (idle("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies"),)
+V3: Final[Together] = (
+    clash(
+        "versions",
+        "topic_changes",
+        where=lambda m: m.versions == "identity" and m.topic_changes,
+        why="versions of a topic that is made anew begin with 0 again, and meet those of the old one; count them",
+    ),
+    idle("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies"),
+)
 V2: Final[Together] = (
     *REASSIGNED,
     idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),

@@ -19,6 +19,7 @@ from isrcheck.model.language import (
     broker,
     budget,
     every,
+    identity,
     minimum,
     number,
     optional,
@@ -41,7 +42,7 @@ class PartitionState(DataPlane):
         at_least=1,
         at_most=15,
         meaning="greatest zkVersion of the LeaderAndISR path",
-        bound=lambda m, s: some(s.state[p].version == m.max_version for p in m.all_partitions),
+        bound=lambda m, s: some(~m.has_version(s, p) for p in m.all_partitions),
     )
     isr_at_start = setting(0, at_least=0, at_most=5, meaning="replicas in the first ISR; 0 is all of them")
     expiries = budget(at_most=3, meaning="sessions that expire although the broker runs on")
@@ -57,6 +58,9 @@ class PartitionState(DataPlane):
         choices=("lagging", "any"),
         meaning="whom a leader takes out of the ISR: who is behind its log end, or anybody that may have been slow",
     )
+
+    versions: Any = "counted"
+    """What the zkVersion is: counted by each write, or a fresh identity, where nobody looks which of two is later."""
 
     together = going_together.PARTITION_STATE
 
@@ -81,7 +85,17 @@ class PartitionState(DataPlane):
         }
 
     def any_version(self) -> Any:
-        return number(0, self.max_version)
+        return identity(self.max_version + 1) if self.versions == "identity" else number(0, self.max_version)
+
+    def has_version(self, s: Any, p: int) -> Any:
+        """Whether the search has room for another version of a partition's path."""
+        if self.versions == "identity":
+            return ~s.used_up(self.any_version())
+        return s.state[p].version < self.max_version
+
+    def next_version(self, s: Any, p: int) -> Any:
+        """The version of the next write, which nobody knows yet."""
+        return s.fresh(self.any_version()) if self.versions == "identity" else s.state[p].version + 1
 
     def replica_fields(self) -> dict[str, Any]:
         return {**super().replica_fields(), "version": self.any_version()}
@@ -129,10 +143,7 @@ class PartitionState(DataPlane):
 
     def has_room(self, s: Any) -> Any:
         """Whether the bounds of the search leave room for another decision about every partition."""
-        return every(
-            (s.state[p].version < self.max_version) & (s.state[p].epoch < self.max_leader_epoch)
-            for p in self.all_partitions
-        )
+        return every(self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch) for p in self.all_partitions)
 
     def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
         """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""

@@ -189,9 +189,9 @@ class Reassignment(Topics):
         """Writes leader and ISR in a new epoch, tells the live replicas, and stops those that leave, in some epoch."""
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
-        s.require(s.room(there_is_one), s.room(state.version < self.max_version))
+        s.require(s.room(there_is_one), s.room(self.has_version(s, p)))
         new_epoch = when(there_is_one, state.epoch + 1, state.epoch)
-        decision = {"leader": leader, "isr": isr, "epoch": new_epoch, "version": state.version + 1}
+        decision = {"leader": leader, "isr": isr, "epoch": new_epoch, "version": self.next_version(s, p)}
         for b in self.brokers:
             start = self.request(s, c, p, {**decision, "replicas": replicas})
             requests = [(replicas.has(b) & s.live.has(b), start)]

@@ -52,6 +52,13 @@ class ControllerDesign(Commands):
         at_most=2,
         meaning="conditional writes that succeed although the leader is told otherwise (KAFKA-1382)",
     )
+    versions = setting(
+        "counted",
+        choices=("counted", "identity"),
+        recorded=False,
+        meaning="whether versions are counted, up to max_version, or each is one of max_version + 1 that nobody knows: "
+        "V3 only compares them for equality",
+    )
     read_back = setting(True, meaning="a leader whose write seems to have failed looks whether it did (KAFKA-1382)")
 
     together = going_together.V3
@@ -68,9 +75,9 @@ class ControllerDesign(Commands):
     def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
         """The leader writes the ISR to ZooKeeper; `told` is false where the answer is lost (maybe_change_ISR)."""
         replica, state = s.replica[p][b], s.state[p]
-        s.require(self.leads(s, p, b), self.has_path(s, p), s.room(state.version < self.max_version))
+        s.require(self.leads(s, p, b), self.has_path(s, p), s.room(self.has_version(s, p)))
         s.require(self.knows_the_topic(s, p, b))
-        version = state.version + 1
+        version = self.next_version(s, p)
         if self.isr_write == "conditional":
             s.require(state.version == replica.version)
             state.isr = isr

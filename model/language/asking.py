@@ -18,7 +18,7 @@ from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.errors import OfTheState, TheState, is_running, mistake, modellers_frame, running
 from isrcheck.model.language.vocabulary import METHODS
 
-VALUES: Final = METHODS | frozenset(["count", "implies", "when", "for_all", "minimum", "maximum"])
+VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
 """What gives a value and does nothing else."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
 """Functions of Python that ask nobody."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from isrcheck.model.language.brokers import BrokerId
-from isrcheck.model.language.domains import Domain, Per, Record, Value
+from isrcheck.model.language.domains import Domain, Identity, Per, Record, Value
 from isrcheck.model.language.errors import (
     EvaluationError,
     ModelError,
@@ -23,6 +23,7 @@ from isrcheck.model.language.errors import (
     raised_at,
     require_no_answer,
 )
+from isrcheck.model.language.identities import places, require_identity, require_once
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.plain import (
@@ -32,10 +33,12 @@ from isrcheck.model.language.plain import (
     Part,
     Path,
     PlainFlag,
+    PlainIdentity,
     State,
     Undefined,
     flag_of,
     part,
+    step_to,
     stored,
 )
 from isrcheck.model.language.room import Room
@@ -109,6 +112,28 @@ class ConcreteState(TheState):
             arguments = [as_parameter(d, v) for d, v in choice]
             result = result | guard_of(self._model, self._before, method, arguments)
         return result
+
+    def fresh(self, domain: Domain) -> PlainIdentity | Undefined:
+        of = require_identity(domain, "s.fresh")
+        require_once(self, of)
+        held = self._held(of)
+        least = next((value for value in range(1, of.high + 1) if value not in held), None)
+        if least is None:
+            return Undefined(f"a fresh identity of {of.high + 1}, when none is left", of)
+        return PlainIdentity(least, of)
+
+    def used_up(self, domain: Domain) -> PlainFlag:
+        of = require_identity(domain, "s.used_up")
+        return flag_of(self._held(of).issuperset(range(1, of.high + 1)))
+
+    def _held(self, of: Identity) -> set[Value]:
+        """The identities of a domain that there are in the state."""
+        held: set[Value] = set()
+        for name, domain in self._model.domains.items():
+            for path, values in places(domain, self._before[self._positions[name]], of, (name,)):
+                self._noticed(tuple(step_to(x, False) if isinstance(x, int) else x for x in path))
+                held.update(values)
+        return held
 
     @property
     def _acts(self) -> bool:

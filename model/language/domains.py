@@ -140,6 +140,16 @@ class Number(Domain):
 
 
 @dataclass(frozen=True)
+class Identity(Number):
+    """Values that are equal or not, and nothing else; stored as numbers, of which 0 is what a place holds at first."""
+
+    operators = ("identities have no order and no arithmetic", "compare them with == and !=")
+
+    def __str__(self) -> str:
+        return f"an identity of {self.high + 1}: 0, which there is at first, or what s.fresh has given"
+
+
+@dataclass(frozen=True)
 class Enum(Domain):
     """Named values, in the order written."""
 
@@ -443,6 +453,17 @@ def number(low: int, high: int) -> Number:
     return Number(*ends)
 
 
+def identity(size: int) -> Identity:
+    """`size` values that can only be compared for equality: 0, and what `s.fresh` gives; versions, say."""
+    if hasattr(type(size), "as_end"):
+        raise mistake("an identity without bounds", "prove this model at its settings, without --unbounded")
+    if not _is_whole(size):
+        raise mistake(f"identity({size!r})", "give a whole number of values")
+    if size < 2:
+        raise mistake(f"identity({size}) has no value that is fresh", "give it 2 values or more")
+    return Identity(0, size - 1)
+
+
 def _is_whole(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
@@ -500,7 +521,8 @@ def messages(element: Domain) -> Messages:
 
 def per(index: Domain, element: Domain) -> Per:
     """A value for each of an index: `per(broker, number(0, 3))`."""
-    if not isinstance(index, Broker | Number | Enum | Flag) or index == replace(broker, optional=True):
+    known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
+    if not known or index == replace(broker, optional=True):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
     _require_domain(element, "per something")
     return Per(index, element)

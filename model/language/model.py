@@ -33,6 +33,7 @@ from isrcheck.model.language.errors import (
     nearest,
     require_takes,
 )
+from isrcheck.model.language.identities import has_identities
 from isrcheck.model.language.marks import MARKS, Action, ParameterDomain, require_plain
 from isrcheck.model.language.profiles import Declared, check_profiles
 from isrcheck.model.language.settings import Setting
@@ -40,7 +41,7 @@ from isrcheck.model.language.sizes import HUGE, MOST_INSTANCES, MOST_LEAVES, lea
 from isrcheck.model.language.sizes import values as values_of
 from isrcheck.model.language.together import Together, refuse_clashes
 
-RESERVED = frozenset({"require", "enabled", "room"})
+RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
 TOLD = "told_"
 """How the names of methods begin that tell what an action did; see `telling`."""
 
@@ -165,6 +166,12 @@ class Model:
         goals = {name: getattr(method, "__where__", None) for name, method in self.predicates("goal").items()}
         return [name for name, where in goals.items() if where is not None and not where(self)]
 
+    @property
+    def unrecorded(self) -> list[str]:
+        """The settings that files need not say: at their defaults, and declared so."""
+        declared = self.declared_settings().items()
+        return [name for name, s in declared if not s.recorded and self.settings[name] == s.default]
+
     @cached_property
     def positions(self) -> dict[str, int]:
         """The position of each variable in a state."""
@@ -208,6 +215,9 @@ class Model:
             if not isinstance(domain, Domain):
                 what = f"the domain of parameter {name} of {method.__name__} is {domain!r}"
                 raise mistake_in(method, what, "give back a domain, such as number(0, 3)")
+            if has_identities(domain):
+                what = f"parameter {name} of {method.__name__} is {domain}"
+                raise mistake_in(method, what, "read it from the state: nothing else knows one")
         domains = [resolved(domain, self.broker_count) for domain in given.values()]
         count = product(map(values_of, domains))
         if count > MOST_INSTANCES:

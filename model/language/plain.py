@@ -21,6 +21,7 @@ from isrcheck.model.language.domains import (
     Domain,
     Enum,
     Flag,
+    Identity,
     Messages,
     Number,
     Per,
@@ -195,6 +196,9 @@ class PlainFlag(OfTheState):
         if isinstance(chosen, CONCRETE):
             return chosen
         domain = other._domain if isinstance(other, Part | Undefined) else None
+        domain = other.domain if isinstance(other, PlainIdentity) else domain
+        if isinstance(domain, Identity):
+            return PlainIdentity(identity_value(domain, chosen), domain)
         if domain is None or type(domain) not in PARTS:
             return lifted(chosen)
         value = stored(domain, chosen)
@@ -260,6 +264,21 @@ ANY_BROKER: Final = Broker(optional=True, count=62)
 
 class PlainMember(Plain):
     __slots__ = ()
+
+
+class PlainIdentity(Plain):
+    __slots__ = ()
+    domain: Identity
+
+    def __eq__(self, other: object) -> Any:
+        value = identity_value(self.domain, other)
+        return value if isinstance(value, Undefined) else flag_of(self.value == value)
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return same if isinstance(same, Undefined) else ~same
+
+    __hash__ = OfTheState.__hash__
 
 
 class PlainBroker(Plain):
@@ -587,6 +606,7 @@ HELD: Final = (Plain, PlainFlag, Part)
 CONCRETE: Final = (Plain, PlainFlag, Part, Undefined)
 SCALARS: Final[dict[type[Domain], type[Plain]]] = {
     Number: PlainNumber,
+    Identity: PlainIdentity,
     Enum: PlainMember,
     Broker: PlainBroker,
     BrokerSet: PlainSet,
@@ -636,6 +656,8 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
         return operand
     if kind is BrokerId:
         return operand.number
+    if kind is PlainIdentity:
+        raise mistake(f"{Identity.operators[0]}, and are no index", Identity.operators[1])
     if isinstance(operand, SCALAR):
         return operand.value
     if isinstance(operand, Part):
@@ -647,10 +669,23 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
     return operand if domain is None else stored(domain, operand)
 
 
+def identity_value(domain: Identity, operand: Any) -> Any:
+    """The plain value of an operand that is an identity of a domain, or the first."""
+    if isinstance(operand, Undefined):
+        return operand
+    if isinstance(operand, PlainIdentity) and operand.domain == domain:
+        return operand.value
+    if type(operand) is int and operand == 0:
+        return 0
+    raise mistake(f"{operand!r} where an identity is wanted", f"use {domain}")
+
+
 def stored(domain: Domain, value: Any) -> Any:
     """The plain value of a domain that an assignment stores; `Undefined` where it does not fit."""
     if isinstance(value, Undefined):
         return value
+    if type(domain) is Identity and not isinstance(value, Settled):
+        return identity_value(domain, value)
     if isinstance(value, Settled):
         return value.value
     made: Any

@@ -25,7 +25,9 @@ class Setting:
 
     `counts` is `broker` on the setting that says how many brokers there are. `bound` is a predicate over states: the
     states in which the setting keeps the model from going on ("the log is full"). `leaves_out` has, by value, what does
-    happen in the system and not with that value: a report says so, for what holds then holds only without it.
+    happen in the system and not with that value: a report says so, for what holds then holds only without it. With
+    `recorded=False`, for one that a model has got since scenarios of it are recorded, files of traces and scenarios say
+    it only where it is not the default.
     """
 
     default: int | bool | str
@@ -36,6 +38,7 @@ class Setting:
     counts: Broker | None = None
     bound: Callable[[Any, Any], Any] | None = None
     leaves_out: Mapping[Any, str] = field(default_factory=dict)
+    recorded: bool = True
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -99,11 +102,12 @@ def setting(
     counts: Broker | None = None,
     bound: Callable[[Any, Any], Any] | None = None,
     leaves_out: Mapping[Any, str] | None = None,
+    recorded: bool = True,
 ) -> Any:
     """Declares a setting in the body of a model; see `Setting`."""
     if bound is not None:
         require_own(bound, 2, "the bound of a setting", "(model, s)")
-    return _proper(Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {}))
+    return _proper(Setting(default, at_least, at_most, choices, meaning, counts, bound, leaves_out or {}, recorded))
 
 
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.concrete import initial_states, leaves_of
-from isrcheck.model.language.domains import Domain, Flag, Value
+from isrcheck.model.language.domains import Domain, Flag, Identity, Value
 from isrcheck.model.language.errors import (
     ModelError,
     TheState,
@@ -24,15 +24,17 @@ from isrcheck.model.language.errors import (
     require_no_answer,
 )
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf
+from isrcheck.model.language.identities import require_identity, require_once
 from isrcheck.model.language.marks import Action
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.language.outliving import nothing_outlives
 from isrcheck.model.language.properties import Asked, kind_of, questions_of
 from isrcheck.model.language.room import Room
 from isrcheck.model.language.running import heeded
+from isrcheck.model.language.symbolic.fresh import is_used_up, least_unheld
 from isrcheck.model.language.symbolic.places import Place
 from isrcheck.model.language.symbolic.structures import nodes_of, placed
-from isrcheck.model.language.symbolic.terms import TracedFlag
+from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 from isrcheck.model.language.system import Label, Predicate, Question, Transition, TransitionSystem, Variable, actor_of
 
 Invariant = Callable[[Any, Any], Any]
@@ -123,7 +125,20 @@ class SymbolicState(TheState):
                 result = result | inner._guard
         return result
 
+    def fresh(self, domain: Domain) -> TracedIdentity:
+        """The least identity, but for 0, that no place of a domain holds; asked once in an action."""
+        of = require_identity(domain, "s.fresh")
+        require_once(self, of)
+        return self._unheld(of)
+
+    def used_up(self, domain: Domain) -> TracedFlag:
+        """Whether every identity of a domain is held somewhere, so that none is fresh."""
+        return is_used_up(self._unheld(require_identity(domain, "s.used_up")))
+
     # What places and histories do with the state; models have no need of it.
+
+    def _unheld(self, domain: Identity) -> TracedIdentity:
+        return least_unheld(self, [(v.domain, v.start) for v in self._variables.values()], domain)
 
     @property
     def _acts(self) -> bool:

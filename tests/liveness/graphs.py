@@ -256,9 +256,10 @@ class Brute:
                 return False
         return True
 
-    def truth(self, kind: str) -> Truth:
+    def truth(self, kind: str, depth: int = STATES) -> Truth:
+        """What is so of the states that can be reached by so many."""
         graph, everything = self.graph, frozenset(range(STATES))
-        level = self.levels()
+        level = {state: k for state, k in self.levels().items() if k <= depth}
         known = frozenset(level)
         not_first, marked, never = everything - graph.first, everything, frozenset[str]()
         region, sources = not_first, not_first

@@ -169,16 +169,34 @@ def test_what_is_stable_is_broken_by_a_step(lamp: Path, tmp_path: Path) -> None:
     assert run("replay", out, "--model", lamp, "--quiet").code == 13
 
 
-def test_nothing_is_said_of_a_search_that_stopped(lamp: Path, tmp_path: Path) -> None:
+def test_of_a_search_that_stopped_only_a_lasso_is_said(lamp: Path, tmp_path: Path) -> None:
     out = tmp_path / "lamp.json"
     asked = ("check", lamp, "--invariant", "first-day", "--liveness", "second-day", "--json", out)
-    assert run(*asked).code == 12
-    finding = read(out)["liveness"]["second-day"]
+    outcome = run(*asked, "--liveness", "shines")
+    assert outcome.code == 12
+    assert "second-day after 1 state round and round in 2 steps (not canonical)" in outcome.out.splitlines()[0]
+    assert "1 state in which it is open, of those explored" not in outcome.out
+    assert "2 states in which it is open, of those explored" in outcome.out
+    found = read(out)["liveness"]
+    assert (found["second-day"]["verdict"], found["second-day"]["lasso"]["canonical"]) == ("violated", False)
     why = "only a whole exploration says what must happen: an invariant is violated; --continue explores on"
-    assert (finding["verdict"], finding["reason"]) == ("incomplete", why)
+    assert (found["shines"]["verdict"], found["shines"]["reason"]) == ("incomplete", why)
+    assert run("replay", out, "--model", lamp, "--quiet").code in (12, 13)
     assert run(*asked, "--continue").code == 12
-    assert read(out)["liveness"]["second-day"]["verdict"] == "violated"
-    assert run("check", lamp, "--liveness", "second-day", "--max-states", "1", "--json", out).code == 152
+    assert read(out)["liveness"]["second-day"]["lasso"]["canonical"]
+    one, two = (("check", lamp, "--liveness", "second-day", "--max-states", n, "--json", out) for n in ("1", "2"))
+    assert run(*one).code == 152
+    assert read(out)["liveness"]["second-day"]["verdict"] == "incomplete"
+    assert run(*two).code == 13
+    data = read(out)
+    assert (data["verdict"], data["liveness"]["second-day"]["verdict"]) == ("violated", "violated")
+    assert data["reason"] is not None
+
+
+def test_an_evaluation_error_leaves_it_open(lamp: Path, tmp_path: Path) -> None:
+    lamp.write_text(lamp.read_text().replace("s.room(s.day < self.most)", "s.day < 9"))
+    out = tmp_path / "lamp.json"
+    assert run("check", lamp, "--liveness", "second-day", "--json", out).code == 75
     assert read(out)["liveness"]["second-day"]["verdict"] == "incomplete"
 
 
@@ -197,6 +215,34 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
     assert asked(region.NotAllowed("memory", 12)) == ("incomplete", needs, 152)
     assert asked(region.NotAllowed("time")) == ("incomplete", "the time is over (--max-seconds)", 152)
     assert asked(KeyboardInterrupt()) == ("incomplete", "interrupted", 130)
+
+
+@pytest.mark.parametrize("error", [region.NotAllowed("memory", 12), MemoryError(), KeyboardInterrupt()], ids=repr)
+def test_wherever_it_ends_nothing_holds_and_what_was_found_stays(
+    error: BaseException, lamp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As states are judged, steps followed, components found: at each place where memory is taken."""
+    asked: dict[str, Any] = {"invariants": ["is-shut"], "liveness": ["shines"]}
+    whole, taken, refused = check(str(lamp), **asked), [0], [0]
+    assert (whole.liveness["shines"].verdict, whole.exit_code) == ("holds", 0)
+    take = region.Allowance.take
+
+    def counted(self: region.Allowance, size: int) -> None:
+        taken[0] += 1
+        if taken == refused:
+            raise error
+        take(self, size)
+
+    monkeypatch.setattr(region.Allowance, "take", counted)
+    check(str(lamp), **asked)
+    most = taken[0]
+    assert most >= 2 * 3  # of two questions, as each is judged, followed and decomposed
+    for place in range(1, most + 1):
+        taken[0], refused[0] = 0, place
+        result = check(str(lamp), **asked)
+        assert (result.findings["is-shut"].verdict, result.levels) == ("holds", whole.levels)
+        assert (result.liveness["shines"].verdict, result.verdict) == ("incomplete", "incomplete")
+        assert result.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 152)
 
 
 def test_an_allowance_is_of_bytes_and_of_time() -> None:
@@ -284,6 +330,10 @@ def lasso(data: dict[str, Any]) -> dict[str, Any]:
 
 REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a step is left out": (lambda d: lasso(d)["cycle"].pop(0), "INVALID  second-day: state 2 of 2 cannot follow"),
+    "its last step is another": (
+        lambda d: lasso(d)["cycle"][-1].update(action="rise"),
+        "INVALID  second-day: state 3 of 3 cannot follow",
+    ),
     "it does not come back": (
         lambda d: lasso(d)["cycle"].pop(),
         "INVALID  second-day: state 2 is not state 1, to which it is to lead back",
@@ -310,6 +360,20 @@ def test_what_is_no_lasso_of_the_model_is_refused(name: str, lamp: Path) -> None
     outcome = run("replay", changed(recorded(lamp, "--liveness", "second-day")[0], change), "--model", lamp)
     assert outcome.code == 10
     assert message in outcome.out
+
+
+def test_a_cycle_of_kip_320_that_a_fair_fetch_leaves_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    sizes = ("--profile", "bare", "-s", "replicas=2", "--invariant", "weak-isr", "--quiet")
+    asked = ("--liveness", "true-leader-commits-its-log", "--unfair", "fenced-follower-fetch", "--json", out)
+    assert run("check", "kip-320", *sizes, *asked).code == 13
+    data = json.loads(out.read_text())
+    cycle = data["liveness"]["true-leader-commits-its-log"]["lasso"]["cycle"]
+    assert [step["action"] for step in cycle] == ["fenced-leader-shrink-isr", "fenced-leader-expand-isr"]
+    assert run("replay", out, "--quiet").code == 13
+    outcome = run("replay", changed(out, lambda d: promises(d).update(unfair=[])), "--quiet")
+    assert outcome.code == 10
+    assert "it is not fair: fenced-follower-fetch(follower=1, leader=0) could happen all the time" in outcome.out
 
 
 def test_a_lasso_that_stops_at_the_wall_of_the_search_is_refused(lamp: Path) -> None:
@@ -361,6 +425,26 @@ def test_a_report_of_ci_fails_with_the_property(lamp: Path, tmp_path: Path) -> N
     results = json.loads(sarif.read_text())["runs"][0]["results"]
     told = {result["ruleId"]: result["message"]["text"] for result in results}
     assert "after 1 state round and round in 2 steps: The second day comes." in told["second-day"]
+
+
+def test_an_interruption_while_properties_are_asked_keeps_the_search(
+    lamp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, out = tmp_path / "kept", tmp_path / "lamp.json"
+    asked = ("check", lamp, "--liveness", "second-day", "--json", out)
+
+    def take(self: region.Allowance, size: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(region.Allowance, "take", take)
+        assert run(*asked, "--checkpoint", folder).code == 130
+    data = read(out)
+    assert (data["invariants"]["is-shut"]["verdict"], data["verdict"], data["left"]) == ("holds", "incomplete", 0)
+    assert data["liveness"]["second-day"]["reason"] == "interrupted"
+    assert run(*asked, "--resume", folder).code == 13
+    again = read(out)
+    assert (again["levels"], again["liveness"]["second-day"]["verdict"]) == (data["levels"], "violated")
 
 
 def test_a_checkpoint_is_of_the_properties_asked(lamp: Path, tmp_path: Path) -> None:

@@ -43,6 +43,41 @@ def require_true(seed: int) -> set[str]:
     return seen
 
 
+def require_true_so_far(seed: int, states: int) -> set[str]:
+    """The same of a search that ends after so many states: what is found in the levels that it has expanded."""
+    result, brute, seen = asked(seed, limits=Limits(states=states)), Brute(drawn(seed)), set[str]()
+    if result.reason is None:
+        return seen
+    assert result.distinct > states
+    for name in set(KINDS) - {"goes-on"}:
+        truth, finding = brute.truth(name, result.depth - 1), result.liveness[name]
+        assert finding.verdict == ("violated" if truth.ends | truth.fair else "incomplete"), (seed, name)
+        seen.add(finding.verdict)
+        if finding.trace is not None:
+            assert not finding.canonical
+            assert finding.trace.loop is not None
+            assert finding.trace.loop + 1 == truth.prefix, (seed, name)
+            assert brute.truth(name).prefix is not None
+        else:
+            assert finding.asked == ()
+            assert finding.why == "only a whole exploration says what must happen: the search did not finish"
+            missed = brute.truth(name)
+            seen |= {"missed"} if missed.ends | missed.fair else set()
+    return seen
+
+
+def test_a_lasso_in_what_was_explored_is_one() -> None:
+    seen = set().union(*(require_true_so_far(seed, 2) for seed in range(20)))
+    assert seen == {"violated", "incomplete", "missed"}
+
+
+@pytest.mark.exhaustive
+def test_a_lasso_in_what_was_explored_is_one_of_many() -> None:
+    for seed in range(1000, 1100):
+        for states in (1, 2, 4):
+            require_true_so_far(seed, states)
+
+
 def test_what_must_happen_is_what_every_subset_says() -> None:
     seen = set().union(*map(require_true, (*range(60), 110)))
     for name in set(KINDS) - {"goes-on"}:

@@ -19,6 +19,7 @@ from isrcheck.model.language import (
     enum,
     every,
     flag,
+    identity,
     implies,
     maximum,
     messages,
@@ -37,6 +38,9 @@ from isrcheck.model.language import (
 
 Plain = dict[str, Any]
 Meaning = Callable[[Plain], Any]
+
+
+VERSION = identity(4)
 
 
 class Everything(Model):
@@ -59,6 +63,11 @@ class Everything(Model):
             "log": sequence(number(0, 2), 3),
             "sent": messages(number(0, 2)),
             "end": per(broker, number(0, 2)),
+            "version": VERSION,
+            "other": identity(3),
+            "asked": sequence(VERSION, 1),
+            "known": per(broker, record(version=VERSION)),
+            "told": messages(record(version=VERSION, ok=flag)),
         }
 
     @action(actor="client")
@@ -72,6 +81,13 @@ def at(values: Any, index: int) -> Any:
     if index < 0:
         raise IndexError(index)
     return values[index]
+
+
+def unheld(v: Plain) -> list[int]:
+    """The versions but 0 that are nowhere."""
+    told = {version for version, _ in v["told"]}
+    held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *told}
+    return sorted({1, 2, 3} - held)
 
 
 READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
@@ -150,6 +166,13 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
     "messages is_empty": (lambda m, s: s.sent.is_empty, lambda v: not v["sent"]),
     "per, by a held index": (lambda m, s: s.end[s.x] == 1, lambda v: v["end"][v["x"]] == 1),
     "per, by none": (lambda m, s: s.end[s.y] == 1, lambda v: v["end"][operator.index(v["y"])] == 1),
+    "identity ==": (lambda m, s: s.version == s.known[s.x].version, lambda v: v["version"] == v["known"][v["x"]][0]),
+    "identity != the first": (lambda m, s: s.version != 0, lambda v: v["version"] != 0),
+    "identity, chosen": (
+        lambda m, s: when(s.p, s.version, 0) == s.asked.first,
+        lambda v: (v["version"] if v["p"] else 0) == at(v["asked"], 0),
+    ),
+    "used up": (lambda m, s: s.used_up(VERSION), lambda v: unheld(v) == []),
     "false & undefined": (
         lambda m, s: s.p & (s.log.at(s.a) == 1),
         lambda v: v["p"] and at(v["log"], v["a"]) == 1,
@@ -217,6 +240,19 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
     ),
     "messages add": (lambda m, s: s.sent.add(s.zk.epoch), assigning(sent=lambda v: v["sent"] | {v["zk"][0]})),
     "messages remove": (lambda m, s: s.sent.remove(s.zk.epoch), assigning(sent=lambda v: v["sent"] - {v["zk"][0]})),
+    "fresh": (_set("version", lambda s: s.fresh(VERSION)), assigning(version=lambda v: unheld(v)[0])),
+    "fresh, of fewer": (
+        _set("other", lambda s: s.fresh(identity(3))),
+        assigning(other=lambda v: 2 if v["other"] == 1 else 1),
+    ),
+    "fresh, appended": (
+        lambda m, s: s.asked.append(s.fresh(VERSION)),
+        assigning(asked=lambda v: (*v["asked"], at((unheld(v)[0],), len(v["asked"])))),
+    ),
+    "fresh, told": (
+        lambda m, s: s.told.add({"version": s.fresh(VERSION), "ok": s.p}),
+        assigning(told=lambda v: v["told"] | {(unheld(v)[0], v["p"])}),
+    ),
     "per, by a held index": (_item, assigning(end=lambda v: put(v["end"], v["x"], 2))),
 }
 """Assignments, as an action writes them, and what the state is then."""

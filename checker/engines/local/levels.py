@@ -39,6 +39,10 @@ class NativeLevels:
         """The states of a level, a few thousand at a time."""
         return self.store.blocks(level, BLOCK)
 
+    def every(self, levels: int) -> Iterator[tuple[int, Words]]:
+        """The states of the first so many levels, each block with its level; in no order."""
+        return self.store.every(levels, BLOCK)
+
     def level_states(self, level: int) -> Words:
         """All states of a level."""
         return _joined(list(self.blocks(level)), self.kernel.words)
@@ -104,15 +108,14 @@ class NativeLevels:
         return _joined(sources, words), which, _joined(found, words)
 
     def finder(self, targets: Words) -> Callable[[Words], Integers]:
-        """A function from states to their positions in `targets`, -1 where they are not there."""
+        """A function from states to their positions in `targets`, fewer than 2^31; -1 where they are not there."""
         from isrcheck.checker.engines.local import loops
 
-        hashes = self.kernel.hashes(targets)
-        index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int64)
-        loops.index_rows(hashes, index)
+        index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int32)
+        loops.index_rows(self.kernel.hashes(targets), index)
 
         def find(states: Words) -> Integers:
-            found: Integers = loops.positions(index, targets, hashes, states, self.kernel.hashes(states))
+            found: Integers = loops.positions(index, targets, states, self.kernel.hashes(states))
             return found
 
         return find

@@ -748,20 +748,29 @@ def index_rows(hashes, index):
 
 
 @_compiled
-def positions(index, rows, hashes, wanted, wanted_hashes):
-    """For each wanted row its position among the indexed rows, or -1."""
-    mask = np.uint64(len(index) - 1)
+def positions(index, rows, wanted, hashes):
+    """For each wanted row, with its hash, its position among the indexed rows, or -1."""
+    mask, words = np.uint64(len(index) - 1), rows.shape[1]
+    slots, entries = np.uint64(index.ctypes.data), np.uint64(rows.ctypes.data)
     found = np.empty(len(wanted), dtype=np.int64)
-    for i in range(len(wanted)):
-        slot = wanted_hashes[i] & mask
-        found[i] = -1
-        while index[slot] != 0:
-            at = index[slot] - 1
-            same_row = hashes[at] == wanted_hashes[i]
-            for w in range(rows.shape[1]):
-                same_row &= rows[at, w] == wanted[i, w]
-            if same_row:
-                found[i] = at
-                break
-            slot = (slot + np.uint64(1)) & mask
+    for first in range(0, len(wanted), AT_ONCE):
+        last = min(first + AT_ONCE, len(wanted))
+        for i in range(first, last):
+            prefetch(slots + np.uint64(4) * (hashes[i] & mask))
+        for i in range(first, last):
+            at = index[hashes[i] & mask] - 1
+            if at >= 0:
+                prefetch(entries + np.uint64(8 * words * at))
+        for i in range(first, last):
+            slot = hashes[i] & mask
+            found[i] = -1
+            while index[slot] != 0:
+                at = index[slot] - 1
+                same_row = True
+                for w in range(words):
+                    same_row &= rows[at, w] == wanted[i, w]
+                if same_row:
+                    found[i] = at
+                    break
+                slot = (slot + np.uint64(1)) & mask
     return found

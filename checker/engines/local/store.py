@@ -12,6 +12,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -174,6 +175,15 @@ class Store:
             for first in range(0, len(names), largest):
                 yield self._states(names[first : first + largest])
 
+    def every(self, levels: int, largest: int) -> Iterator[tuple[int, Words]]:
+        """The same of the first so many levels, in one pass over the store: each with its level, in no order."""
+        some = PARTITIONS // 8 if sum(self.sizes[:levels]) > REMEMBERED else PARTITIONS
+        for begin in range(0, PARTITIONS, some):
+            ends, names = self._found(1, levels, range(begin, begin + some))
+            for level, (start, end) in enumerate(pairwise([0, *ends.tolist()]), 1):
+                for first in range(start, end, largest):
+                    yield level, self._states(names[first : min(first + largest, end)])
+
     def _names(self, level: int) -> Iterator[Words]:
         if level == self.queue.level:
             for address, count in zip(self.queue.chunks.tolist(), self.queue.counts.tolist(), strict=True):
@@ -204,10 +214,11 @@ class Store:
 
     def _states(self, names: Words) -> Words:
         out = np.empty((len(names), self.words), dtype=np.uint64)
+        begin, into = names.ctypes.data, out.ctypes.data
         for first in range(0, len(names), loops.AT_ONCE):
             loops.unnamed(
-                np.uint64(names[first:].ctypes.data), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
-                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(out[first:].ctypes.data),
+                np.uint64(begin + 8 * first), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
+                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(into + 8 * self.words * first),
             )  # fmt: skip
         return out
 

@@ -129,6 +129,11 @@ class UnboundedState(TheState):
     def enabled(self, method: Callable[..., Any]) -> Any:
         raise mistake("s.enabled(...) without bounds", "prove this model at its settings, without --unbounded")
 
+    def fresh(self, domain: Domain) -> Any:
+        raise mistake("s.fresh(...) without bounds", "prove this model at its settings, without --unbounded")
+
+    used_up = fresh
+
     @property
     def _acts(self) -> bool:
         return bool(self._required or self._updates)

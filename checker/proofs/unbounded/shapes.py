@@ -14,7 +14,18 @@ from typing import Any, Final
 import z3
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import (
+    Broker,
+    BrokerSet,
+    Domain,
+    Enum,
+    Flag,
+    Identity,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+)
 from isrcheck.model.language.errors import ModelError
 
 Term = Any
@@ -117,7 +128,7 @@ def shape(domain: Domain) -> list[Part]:
             return _endless(domain.element, kind(domain.index))
         case Per():
             return [replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)]
-        case Flag() | Number() | Enum() | Broker():
+        case Flag() | Number() | Enum() | Broker() if not isinstance(domain, Identity):
             return [Part("", domain)]
     raise ModelError(f"{domain} cannot be kept without bounds; prove this model at its settings, without --unbounded")
 

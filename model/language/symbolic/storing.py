@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any, Final
 
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Identity, Number
 from isrcheck.model.language.errors import OfTheState, mistake
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression
 from isrcheck.model.language.symbolic.members import TracedBroker, TracedSet
-from isrcheck.model.language.symbolic.terms import Symbolic, Term, TracedFlag, TracedMember, TracedNumber
+from isrcheck.model.language.symbolic.terms import (
+    Symbolic,
+    Term,
+    TracedFlag,
+    TracedIdentity,
+    TracedMember,
+    TracedNumber,
+)
 
 TERMS: Final[dict[type[Domain], type[Term]]] = {
     Flag: TracedFlag,
     Number: TracedNumber,
+    Identity: TracedIdentity,
     Enum: TracedMember,
     Broker: TracedBroker,
     BrokerSet: TracedSet,

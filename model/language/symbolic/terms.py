@@ -249,6 +249,21 @@ class TracedMember(Term):
         return super()._lift(other)
 
 
+class TracedIdentity(Term):
+    """A value that is equal to another or not."""
+
+    __slots__ = ()
+
+    def _constant(self, value: object) -> Expression | None:
+        is_first = isinstance(value, int) and not isinstance(value, bool) and value == 0
+        return e.constant("number", 0) if is_first else None
+
+    def _lift(self, other: object) -> Term:
+        if isinstance(other, TracedIdentity) and other.domain != self.domain:
+            raise mistake(f"{other!r} is {other.domain}", f"compare {self!r} with {self.domain}")
+        return super()._lift(other)
+
+
 def _fitting(node: Expression) -> Expression:
     """The number; `ModelError` where it may be too large for an engine that computes with 64 bits."""
     if node.low < -LARGEST or node.high > LARGEST:

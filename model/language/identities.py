@@ -1,0 +1,65 @@
+"""Identities: values that are equal or not. Which of them a plain state holds, and what may be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isrcheck.model.language.domains import Domain, Identity, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.errors import TheState, mistake
+
+
+def require_identity(domain: Any, asked: str) -> Identity:
+    """The domain; raises `ModelError` where it is another."""
+    if not isinstance(domain, Identity):
+        raise mistake(f"{asked}({domain!s})", f"write {asked}(domain) of an identity(n)")
+    return domain
+
+
+def require_once(state: TheState, domain: Identity) -> None:
+    """Raises `ModelError` where an action asks a second time: it would be given the same value again."""
+    given: dict[Identity, None] = state.__dict__.setdefault("_given", {})
+    if domain in given:
+        raise mistake("s.fresh is asked twice in a step, and gives one value", "read it into a name first")
+    given[domain] = None
+
+
+def has_identities(domain: Domain, of: Identity | None = None) -> bool:
+    """Whether values of a domain have an identity in them; of this domain, if one is given."""
+    match domain:
+        case Identity():
+            return of in (None, domain)
+        case Record():
+            return any(has_identities(d, of) for d in domain.domains)
+        case Per() | Sequence_() | Messages():
+            return has_identities(domain.element, of)
+    return False
+
+
+def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
+    """The parts of a value that can be assigned alone and may hold identities of a domain: path, what they hold.
+
+    A step of a path is the name of a field or a position.
+    """
+    match domain:
+        case Record():
+            for name, inner, x in zip(domain.names, domain.domains, value, strict=True):
+                yield from places(inner, x, of, (*path, name))
+        case Per():
+            for i, x in enumerate(value):
+                yield from places(domain.element, x, of, (*path, i))
+        case _ if has_identities(domain, of):
+            yield path, list(_inside(domain, value, of))
+
+
+def _inside(domain: Domain, value: Value, of: Identity) -> Iterator[Value]:
+    """The identities of a domain in a value."""
+    match domain:
+        case Identity() if domain == of:
+            yield value
+        case Record():
+            for inner, x in zip(domain.domains, value, strict=True):
+                yield from _inside(inner, x, of)
+        case Per() | Sequence_() | Messages():
+            for x in value:
+                yield from _inside(domain.element, x, of)
