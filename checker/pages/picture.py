@@ -154,8 +154,8 @@ class _Picture:
             self._shape("line", "mark", x1=at, x2=at, y1=y - 3, y2=y + 23)
 
     def _fix(self, fix: dict[str, Any]) -> None:
-        whole = textwrap.wrap(fix["title"], BOLD_LINE), textwrap.wrap(" ".join(fix["lines"][:1]), BOLD_LINE)
-        lines = [line for part in whole for line in part]
+        whole = fix["title"], " ".join(fix["lines"][:1])
+        lines = [line for part in whole for line in textwrap.wrap(part, BOLD_LINE, break_on_hyphens=False)]
         height = LINE * len(lines) + 12
         self._shape(
             "rect", "fix", x=self.words - 10, y=self.y + 3, width=self.width - self.words, height=height - 4, rx=5
