@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from isrcheck.checker.pages.assets import FOLDER, asset
 
-SCRIPTS: Final = ("drawing.js", "report.js")
+SCRIPTS: Final = ("drawing.js", "beside.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What could end a script or begin a comment within one, and how a string of JSON may say it instead."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.pages.beside import beside
 from isrcheck.checker.pages.findings import falsified, falsified_property, told_trace
 from isrcheck.checker.pages.page import page
 from isrcheck.checker.traces.verdicts import Replayed
@@ -43,4 +44,5 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
         found = [falsified_property(each.recording.title, each.broken)]
     if each.against is not None:
         refused = each.text().splitlines()
+    told["beside"] = [] if each.finding is None else beside(each.finding)
     return {**told, "title": each.recording.title, "falsified": found, "refused": refused}

@@ -73,14 +73,10 @@ def span(steps: Iterable[int]) -> str:
 
 def fix_text(fix: Fix) -> list[str]:
     """Where a fixed design parts from the trace, how, and by what."""
-    changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
-    more = len(fix.changes) - MOST
-    about = f"{changes}{f' and {more} more' if more > 0 else ''}"
-    who = "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
     if fix.how == "allows":
-        return _allowed(fix, who)
+        return _allowed(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
-    lines = [f"  The fix acts at step {fix.step} ({who}): {how}"]
+    lines = [f"  The fix acts at step {fix.step} ({who(fix)}): {how}"]
     if fix.where is not None:
         told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
         lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
@@ -91,9 +87,17 @@ def fix_text(fix: Fix) -> list[str]:
     return lines
 
 
-def _allowed(fix: Fix, who: str) -> list[str]:
+def who(fix: Fix) -> str:
+    """The name of a fixed design, and by what it differs."""
+    changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
+    more = len(fix.changes) - MOST
+    about = f"{changes}{f' and {more} more' if more > 0 else ''}"
+    return "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
+
+
+def _allowed(fix: Fix) -> list[str]:
     ends = {"holds": "and the invariant holds at the end", "violated": "to the violation", None: "to the end"}
-    lines = [f"  The fix ({who}) allows every step, {ends[fix.verdict]}"]
+    lines = [f"  The fix ({who(fix)}) allows every step, {ends[fix.verdict]}"]
     if fix.enabled and fix.verdict != "violated":
         lines += [f"     there it can go on: {', '.join(fix.enabled[:MOST])}", *_more(fix.enabled)]
     return lines

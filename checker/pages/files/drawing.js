@@ -134,13 +134,14 @@ const Drawing = (() => {
     const element = make("div", { class: "diagram" }, make("div"), list);
     const lay = (hidden) => {
       const places = measured(lanes, hidden);
+      const held = document.activeElement.closest(".lane-head") && element.contains(document.activeElement) ? document.activeElement.dataset.lane : null;
       element.firstChild.replaceWith(laneHeads(lanes, places, hidden, toggle));
       buttons.forEach((button, i) => button.querySelector(".lanes-of-step").replaceWith(laneRow(story, story.steps[i], lanes, places)));
+      [...element.querySelectorAll(".lane-head")].find((head) => head.dataset.lane === held)?.focus();
     };
     const toggle = (name) => {
       if (!folded.delete(name)) folded.add(name);
       lay(folded);
-      [...element.querySelectorAll(".lane-head")].find((head) => head.dataset.lane === name).focus();
     };
     const unfold = () => { lay(new Set()); return () => lay(folded); };
     const show = (at, visibly) => buttons.forEach((button, i) => {
@@ -316,5 +317,5 @@ const Drawing = (() => {
     return make("details", { class: "whole", open }, make("summary", {}, "The whole state"), make("table", {}, make("tbody", {}, rows)));
   }
 
-  return { make, shape, flowing, unfold, steps, cards, changes, whole, colour, explained, narrow };
+  return { make, shape, flowing, unfold, steps, cards, changes, whole, colour, drawnLog, explained, narrow };
 })();

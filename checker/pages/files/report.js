@@ -34,8 +34,9 @@
     const state = make("div");
     const now = make("div", { class: "now", role: "region", "aria-label": `The state after the step: ${section.getAttribute("aria-label")}` }, sentence, state);
     const body = make("div", { class: "viewer" }, list.element, now);
+    const pairs = (story.beside || []).map((other) => Beside.pair(story, states, other));
     const print = make("div", { class: "print" });
-    section.querySelector(".plain").replaceWith(controls, body, print);
+    section.querySelector(".plain").replaceWith(controls, body, ...pairs, print);
 
     function moment(i) {
       return [
@@ -71,14 +72,17 @@
       if (now.parentElement !== home) home.append(now);
     }
 
-    let folded = () => {};
+    let folded = () => {}, opened = [];
     function unprinted() {
       print.replaceChildren();
       folded();
+      opened.forEach((pair) => { pair.open = false; });
     }
 
     function printed() {
       folded = list.unfold();
+      opened = pairs.filter((pair) => !pair.open);
+      opened.forEach((pair) => { pair.open = true; });
       const shown = story.steps.slice(0, MOST_PRINTED).map((step, i) => make("section", { class: "moment" },
         make("h3", {}, `${i + 1}  ${step.action}`), make("p", { class: "sentence" }, Drawing.flowing(step.sentence)), moment(i)));
       print.replaceChildren(...shown);
