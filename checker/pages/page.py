@@ -22,9 +22,9 @@ VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
 """What may stand at one side of an arrow that is not to be broken; `drawing.js` has the same."""
 
 
-def page(template: str, data: Any, **values: Any) -> str:
-    """The text of a page; every value is escaped, and `data` is what its script reads."""
-    style, scripts = asset("page.css"), [asset(name) for name in SCRIPTS]
+def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
+    """The text of a page; every value is escaped, and `data` is what its scripts, the `files`, read."""
+    style, scripts = asset(sheet), [asset(name) for name in files]
     return (
         _environment()
         .get_template(template)
