@@ -76,6 +76,7 @@ def _question(text: str) -> str:
 
 
 def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[Slide]:
+    text = _unreferred(text)
     markdown = _markdown(there)
     for section in _sections(text.partition("\n")[2]):
         opening = not section.title
@@ -86,6 +87,16 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
             title = section.title or _question(text)
             yield Slide(number, title, Markup(markdown.render(_joined(packed))), "opening" if opening else "text")
             opening = False
+
+
+def _unreferred(text: str) -> str:
+    """A text without references such as `[ISR]`: what they refer to stands at the end of the page, on another slide."""
+    labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
+    text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
+    for label in labels:
+        words = r"\s+".join(map(re.escape, label.split()))
+        text = re.sub(rf"\[({words})\](?![(\[])", r"\1", text, flags=re.I)
+    return text
 
 
 def _sections(text: str) -> Iterator[_Section]:

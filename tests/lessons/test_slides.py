@@ -50,10 +50,11 @@ def test_the_slides_say_all_that_the_lesson_says(number: int) -> None:
         lines = trace.splitlines()
         false = next((i for i, line in enumerate(lines) if " is false " in line), len(lines))
         lesson = lesson.replace("\n".join(lines[:false]) + "\n", "")
+    lesson = re.sub(r"^\[[^]\n]+\]: .*$", "", lesson, flags=re.M)
     written = re.sub(r"^<!--.*-->$|<[^>]*>", "", lesson.partition(". ")[2], flags=re.M)
     written = re.sub(r"\]\([^)]*\)|^```\w*$|^\|(?: --- \|)+$|(?:^|(?<=\n))\d+\. ", " ", written, flags=re.M)
     found = iter(words(told))
-    for word in words(written.replace("*", "")):
+    for word in words(re.sub("[*`]", "", written)):
         assert any(word == each for each in found), f"{word!r} is not there, or not in this place"
 
 
