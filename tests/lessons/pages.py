@@ -60,11 +60,22 @@ def made(kind: str, of: str) -> str:
 
 
 def run(command: str) -> str:
-    """A command, and all that it prints."""
-    program, *arguments = shlex.split(command)
+    """A command, and all that it prints; `printf LINES |` before it is what it reads."""
+    typed, _, asked = command.rpartition(" | ")
+    program, *arguments = shlex.split(asked)
     assert program == "isrcheck", command
-    lines = CliRunner().invoke(main, arguments).stdout.splitlines()
+    lines = CliRunner().invoke(main, arguments, input=_printed(typed)).stdout.splitlines()
     return _block("console", [f"$ {command}", *lines])
+
+
+def _printed(command: str) -> str:
+    """What `printf` prints of one word without a format in it."""
+    if not command:
+        return ""
+    program, word = shlex.split(command)
+    assert program == "printf", command
+    assert "%" not in word, command
+    return word.replace("\\n", "\n")
 
 
 def trace(scenario: str) -> str:
