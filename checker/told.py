@@ -260,7 +260,8 @@ class Fix:
     reads), has no such instance (`absent`), gives another value to what matters (`differs`), or `allows` every step;
     then `verdict` says whether the invariant holds at the end, and `enabled` what only the fixed design can do there.
     `changes` are its model and settings where they are others: name, value in the trace, value with the fix. `rests_on`
-    is what the trace computed from that which differs. `run` is how the fixed design goes on.
+    is what the trace computed from that which differs. `run` is how the fixed design goes on; `singly` says of a fix
+    with several changes of settings what each of them does alone.
     """
 
     control: str
@@ -276,6 +277,7 @@ class Fix:
     enabled: tuple[str, ...] = ()
     verdict: Literal["holds", "violated"] | None = None
     run: Run | None = field(default=None, compare=False, repr=False)
+    singly: tuple[Fix, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -291,6 +293,7 @@ class Fix:
             "rests_on": [read.to_json() for read in self.rests_on],
             "enabled": list(self.enabled),
             "verdict": self.verdict,
+            "singly": [fix.to_json() for fix in self.singly],
         }
 
 

@@ -74,7 +74,7 @@ def span(steps: Iterable[int]) -> str:
 def fix_text(fix: Fix) -> list[str]:
     """Where a fixed design parts from the trace, how, and by what."""
     if fix.how == "allows":
-        return _allowed(fix)
+        return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
     lines = [f"  The fix acts at step {fix.step} ({who(fix)}): {how}"]
     if fix.where is not None:
@@ -84,7 +84,19 @@ def fix_text(fix: Fix) -> list[str]:
     lines += _more(fix.differs) + _reads(fix.reads)
     if fix.rests_on:
         lines += [f"  step {fix.step} computed that from", *_reads(fix.rests_on)]
-    return lines
+    return lines + _singly(fix)
+
+
+def _singly(fix: Fix) -> list[str]:
+    """What each change of a fix does alone."""
+    ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
+    rows = []
+    for alone in fix.singly:
+        acts = (
+            f"allows every step, and {ends[alone.verdict]}" if alone.how == "allows" else f"acts at step {alone.step}"
+        )
+        rows.append((who(alone), acts))
+    return ["  Of its changes alone", *columns(rows, "     ")] if rows else []
 
 
 def who(fix: Fix) -> str:
