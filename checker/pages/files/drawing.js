@@ -182,7 +182,7 @@ const Drawing = (() => {
   /** Where a fixed design parts from the trace. */
   function bar(fix) {
     return make("div", { class: "fix", role: "note" }, make("strong", {}, flowing(fix.title)), fix.lines.map((line) => make("div", { class: "path" }, flowing(line))),
-      make("div", { class: "soft" }, "What follows does not happen with the fix."));
+      make("div", { class: "soft" }, "From here on it goes otherwise with the fix."));
   }
 
   function intoView(button) {
