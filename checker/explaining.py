@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.results import Finding, Result
+from isrcheck.checker.told import Fix
 from isrcheck.checker.traces.fixes import Control, fix
 from isrcheck.checker.traces.walked import Walked
-from isrcheck.model.language import Model
+from isrcheck.model.language import Model, ModelError, UnknownName
 from isrcheck.model.language.system import shown
 from isrcheck.model.language.written import is_written
 
@@ -37,7 +39,21 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
 
 def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
     """A finding with where each control parts from its trace, which is `walked`; without that as it is."""
-    return finding if walked is None else replace(finding, fixes=tuple(fix(walked, name, each) for each in controls))
+    if walked is None:
+        return finding
+    fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
+    return replace(finding, fixes=tuple(fixes))
+
+
+def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
+    """What each setting of a fix does alone, where it changes several; a value that the model refuses is left out."""
+    if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
+        return
+    for change in fixed.changes:
+        settings = {**walked.model.settings, change[0]: fixed.model.settings[change[0]]}
+        with suppress(ModelError, UnknownName):
+            alone = type(walked.model)(**settings)
+            yield fix(walked, invariant, Control("", alone, (change,), fixed.invariants))
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:

@@ -6,11 +6,13 @@ decide.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Literal
 
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 
 
@@ -228,6 +230,29 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """A step that a design has gone, and the state after it; the first has no step."""
+
+    label: Label | None
+    actor: str | None
+    state: State
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a fixed design makes of the events of a trace: those that it refuses do not happen, the others follow.
+
+    `at` has for each state of the trace the position in `taken` of the step that stands beside it, None where that does
+    not happen. `false` is the position of the first state in which the invariant is false, if it is in one.
+    """
+
+    model: Model
+    taken: tuple[Taken, ...]
+    at: tuple[int | None, ...]
+    false: int | None
+
+
+@dataclass(frozen=True)
 class Fix:
     """Where a fixed design parts from a trace, and how.
 
@@ -236,7 +261,8 @@ class Fix:
     then `verdict` says whether the invariant holds at the end. `enabled` is what only the fixed design can do there, at
     the end or in place of the step that it has not.
     `changes` are its model and settings where they are others: name, value in the trace, value with the fix; `rules`
-    what those settings mean, by name. `rests_on` is what the trace computed from that which differs.
+    what those settings mean, by name. `rests_on` is what the trace computed from that which differs. `run` is how the
+    fixed design goes on; `singly` says of a fix with several changes of settings what each of them does alone.
     """
 
     control: str
@@ -252,6 +278,8 @@ class Fix:
     rests_on: tuple[Read, ...] = ()
     enabled: tuple[str, ...] = ()
     verdict: Literal["holds", "violated"] | None = None
+    run: Run | None = field(default=None, compare=False, repr=False)
+    singly: tuple[Fix, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -268,6 +296,7 @@ class Fix:
             "rests_on": [read.to_json() for read in self.rests_on],
             "enabled": list(self.enabled),
             "verdict": self.verdict,
+            "singly": [fix.to_json() for fix in self.singly],
         }
 
 

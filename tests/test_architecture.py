@@ -34,6 +34,7 @@ HOMES = {
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
     "jinja2": ("checker/pages",),
+    "markdown_it": ("checker/pages",),
     "markupsafe": ("checker/pages",),
 }
 

@@ -6,23 +6,37 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
+from isrcheck.checker.cli.output import require_writable, write_text
 from isrcheck.model.language.errors import UnknownName
 
 
 @click.command("lessons", short_help="The counterexamples as a course: lists the lessons, or shows one.")
 @click.argument("number", required=False, type=int)
 @click.option("--plain", is_flag=True, help="Print Markdown as it was written, also on a terminal.")
-def command(number: int | None, plain: bool) -> None:
-    """Lists the lessons, or shows the one with this NUMBER."""
+@click.option(
+    "--slides", metavar="FILE", help="Write the lessons, or this one, as slides for a browser; - is standard output."
+)
+def command(number: int | None, plain: bool, slides: str | None) -> None:
+    """Lists the lessons, or shows the one with this NUMBER.
+
+    With --slides it writes one page that needs no network: arrow keys move, and printed it has a slide on each page.
+    """
     found = pages()
-    if number is None:
+    if slides is not None and plain:
+        raise click.UsageError("--slides writes a page; take --plain away")
+    if number is None and slides is None:
         click.echo("\n".join(f"{n:3}  {_title(page)}" for n, page in found.items()))
         return
-    if number not in found:
+    if number is not None and number not in found:
         raise UnknownName(f"there is no lesson {number}; there are {min(found)} to {max(found)}: isrcheck lessons")
+    if slides is not None:
+        _write_slides(slides, found if number is None else {number: found[number]})
+        return
+    assert number is not None
     text = re.sub(r"^<!-- .* -->\n", "", found[number].read_text(encoding="utf-8"), flags=re.M)
     if plain or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         click.echo(text, nl=False)
@@ -31,6 +45,28 @@ def command(number: int | None, plain: bool) -> None:
     from rich.markdown import Markdown
 
     Console().print(Markdown(text))
+
+
+def _write_slides(path: str, lessons: dict[int, Path]) -> None:
+    from isrcheck.checker.pages.slides import deck
+
+    require_writable(path)
+    write_text(path, deck({n: page.read_text(encoding="utf-8") for n, page in lessons.items()}, _story))
+
+
+def _story(name: str) -> dict[str, Any]:
+    """The recorded trace of a scenario beside its controls, as data of a page."""
+    from isrcheck.checker.cli.replay import replayed_file
+    from isrcheck.checker.pages.shown import shown_stories
+    from isrcheck.checker.scenarios.collection import called, shipped
+    from isrcheck.checker.scenarios.derived import ITF
+    from isrcheck.checker.scenarios.scenario import read
+
+    folder = called(name, shipped())
+    assert folder is not None, name
+    controls = read(folder, shipped()).controls
+    interpreter, replayed = replayed_file(str(folder / ITF), None, {}, None, {}, controls)
+    return shown_stories(interpreter, replayed)["1"]
 
 
 def pages() -> dict[int, Path]:

@@ -63,6 +63,7 @@ class Server(ThreadingHTTPServer):
             "/api/disabled": lambda question: walking.disabled(Path.of(question), question.get("instance")),
             "/api/violated": lambda question: walking.violated(Path.of(question), question.get("invariant")),
             "/api/evaluated": lambda question: walking.evaluated(Path.of(question), question.get("expression")),
+            "/api/saved": lambda question: walking.saved(Path.of(question)),
             "/api/trace": lambda question: walking.loaded_traces(_content(question)),
         }
 

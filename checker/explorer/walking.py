@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -18,6 +19,7 @@ from isrcheck.checker.results import Instance, Step, Trace
 from isrcheck.checker.told import Lane
 from isrcheck.checker.traces.evaluated import evaluated
 from isrcheck.checker.traces.files import DamagedFile, Recording, decoded, recognised
+from isrcheck.checker.traces.itf import as_text, to_itf
 from isrcheck.checker.traces.narration import lane_of
 from isrcheck.checker.traces.refusals import is_instance, unmet_requirement
 from isrcheck.checker.traces.replay import replay
@@ -85,6 +87,8 @@ class Walking:
         self.interpreter = Interpreter(model, asked)
         self.numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
         self.unexplored = trace(model).unexplored
+        texts = [loaded.name, *(f"{n}={x}" for n, x in model.settings.items()), *map(label_text, self.numbers)]
+        self.mark = sha256("\n".join(texts).encode()).hexdigest()[:8]
         self.there = [number for number in self.numbers.values() if self._is_there(number)]
 
     def _is_there(self, number: int) -> bool:
@@ -115,6 +119,7 @@ class Walking:
             "sentence": sentence_of(of_class),
             "settings": self.model.settings,
             "initial": len(self.initial),
+            "of": self.mark,
             "lanes": lanes(self.model, map(self._lane, range(len(self.interpreter.labels)))),
             "longest": LONGEST_PATH,
             "actions": {name: self._action(method) for name, method in self.model.actions().items()},
@@ -301,6 +306,10 @@ class Walking:
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}
+
+    def saved(self, path: Path) -> dict[str, Any]:
+        """The path as the text of an ITF file, which `isrcheck show` tells and an explorer loads."""
+        return {"content": as_text(to_itf(self._walked(path), self.loaded.name, self.model.settings, "path"))}
 
     # --- traces -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import ascii_lowercase
 from typing import Any
 
+from isrcheck.checker.pages.beside import beside
 from isrcheck.checker.pages.stories import story
 from isrcheck.checker.reports.counterexample import choice_text, held_text
 from isrcheck.checker.reports.reasons import alternatives_text, fix_text, span
@@ -23,7 +24,7 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
         assert finding.trace is not None
         known = [told for trace, told in found if trace == finding.trace]
         if not known:
-            known = [told_trace(model, finding.trace)]
+            known = [told_trace(model, finding.trace) | {"beside": beside(finding)}]
             found.append((finding.trace, known[0]))
         known[0]["falsified"].append(falsified(name, finding))
     told = [told for _, told in found]
@@ -42,7 +43,7 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
 
 def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
     """A trace as the script of a page reads it."""
-    return {**story(model, trace), "title": "Trace", "falsified": [], "for_ever": trace.loop is not None}
+    return {**story(model, trace), "title": "Trace", "falsified": [], "beside": [], "for_ever": trace.loop is not None}
 
 
 def falsified(name: str, finding: Finding) -> dict[str, Any]:

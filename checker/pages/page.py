@@ -5,22 +5,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from isrcheck.checker.pages.assets import FOLDER, asset
 
-SCRIPTS: Final = ("drawing.js", "report.js")
+SCRIPTS: Final = ("drawing.js", "beside.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What could end a script or begin a comment within one, and how a string of JSON may say it instead."""
 
+VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
+"""What may stand at one side of an arrow that is not to be broken; `drawing.js` has the same."""
 
-def page(template: str, data: Any, **values: Any) -> str:
-    """The text of a page; every value is escaped, and `data` is what its script reads."""
-    style, scripts = asset("page.css"), [asset(name) for name in SCRIPTS]
+
+def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
+    """The text of a page; every value is escaped, and `data` is what its scripts, the `files`, read."""
+    style, scripts = asset(sheet), [asset(name) for name in files]
     return (
         _environment()
         .get_template(template)
@@ -58,12 +62,26 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+def flowing(text: str) -> Markup:
+    """A text in which `old -> new` stays on one line, where it is short.
+
+    >>> str(flowing("epoch 0 -> 1"))
+    'epoch <span class="flow">0 -&gt; 1</span>'
+    """
+    parts = re.split(rf"({VALUE} -> {VALUE}|->)", text)
+    return Markup("").join(
+        Markup('<span class="flow">{}</span>').format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
+    )
+
+
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["flowing"] = flowing
+    return environment

@@ -22,7 +22,7 @@ LINE: Final = 16
 LETTER: Final = 6.35
 """How wide a letter of a sentence is, on average."""
 CELL: Final = 36
-BOLD_LINE: Final = 84
+BOLD_LETTER: Final = 7.4
 LEGEND: Final = (
     "A diamond is an act of the outside world. A letter says which of the reasons a step is behind; filled, it "
     "completes it. A record is #id/epoch, dashed above the high watermark, which is the thick bar."
@@ -53,18 +53,21 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 """
 
 
-def picture(story: dict[str, Any]) -> str:
-    """The SVG of a trace that is given as data of a page."""
-    return _Picture(story).drawn()
+def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
+    """The SVG of a trace that is given as data of a page; of some of its steps, if not of all, counted as states are.
+
+    It is so many pixels wide, or as many as the lanes, sentences and logs need.
+    """
+    return _Picture(story, steps or range(2, len(story["steps"]) + 1), width).drawn()
 
 
 class _Picture:
-    def __init__(self, story: dict[str, Any]) -> None:
-        self.story = story
+    def __init__(self, story: dict[str, Any], steps: range, width: int) -> None:
+        self.story, self.steps = story, steps
         self.lanes = {lane["name"]: FIRST_LANE + i * LANE for i, lane in enumerate(story["lanes"])}
         self.words = FIRST_LANE + len(self.lanes) * LANE - LANE // 2 + 14
         logs = LOGS if any(step["logs"] for step in story["steps"]) else 0
-        self.width = max(WIDTH, self.words + SENTENCE + logs)
+        self.width = max(width, self.words + SENTENCE + logs)
         self.right = self.width - logs
         falsified = next((each for each in story["falsified"] if each["reasons"]), None)
         reasons = falsified["reasons"]["each"] if falsified else []
@@ -85,11 +88,12 @@ class _Picture:
         logs: dict[int, Any] = {}
         for i, step in enumerate(self.story["steps"]):
             before, logs = logs, logs | {int(n): log for n, log in step["logs"].items()}
-            if i:
+            if i + 1 in self.steps:
                 self._step(i + 1, step, [(before.get(int(n)), log) for n, log in step["logs"].items()])
         for line in lines:
             line.set("y2", str(self.y))
-        self._ending()
+        if len(self.story["steps"]) in self.steps:
+            self._ending()
         self.root.set("height", str(self.y))
         self.root.set("viewBox", f"0 0 {self.width} {self.y}")
         paper.set("height", str(self.y))
@@ -154,8 +158,9 @@ class _Picture:
             self._shape("line", "mark", x1=at, x2=at, y1=y - 3, y2=y + 23)
 
     def _fix(self, fix: dict[str, Any]) -> None:
-        whole = textwrap.wrap(fix["title"], BOLD_LINE), textwrap.wrap(" ".join(fix["lines"][:1]), BOLD_LINE)
-        lines = [line for part in whole for line in part]
+        letters = int((self.width - self.words) / BOLD_LETTER)
+        whole = fix["title"], " ".join(fix["lines"][:1])
+        lines = [line for part in whole for line in textwrap.wrap(part, letters, break_on_hyphens=False)]
         height = LINE * len(lines) + 12
         self._shape(
             "rect", "fix", x=self.words - 10, y=self.y + 3, width=self.width - self.words, height=height - 4, rx=5

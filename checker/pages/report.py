@@ -58,7 +58,7 @@ def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict
         "name": name,
         "value": shown(value),
         "meaning": declared.meaning,
-        "bound": note_on(result, name, result.bound(name).removeprefix("bound ")),
+        "bound": note_on(result, name, result.bound(name)),
         "prominent": hit is True or value != declared.default,
     }
 

@@ -6,22 +6,31 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.pages.beside import beside
 from isrcheck.checker.pages.findings import falsified, falsified_property, told_trace
 from isrcheck.checker.pages.page import page
 from isrcheck.checker.traces.verdicts import Replayed
+from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import shown
 
 
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
     """The page of a file's traces, which have been walked again; `model` is its name."""
     stories = shown_stories(interpreter, replayed)
-    settings = [(name, shown(value)) for name, value in interpreter.model.settings.items()]
+    settings = [_setting(interpreter.model, name) for name in interpreter.model.settings]
     return page("show.html", stories, file=file, model=model, settings=settings, stories=stories)
 
 
 def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[str, dict[str, Any]]:
     """Each trace as data of a page, numbered from 1."""
     return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
+
+
+def _setting(model: Model, name: str) -> dict[str, Any]:
+    """A setting; those that are not as by default stand before the others."""
+    declared, value = model.declared_settings()[name], model.settings[name]
+    about = {"name": name, "value": shown(value), "meaning": declared.meaning, "bound": ""}
+    return about | {"prominent": value != declared.default}
 
 
 def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
@@ -35,4 +44,5 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
         found = [falsified_property(each.recording.title, each.broken)]
     if each.against is not None:
         refused = each.text().splitlines()
+    told["beside"] = [] if each.finding is None else beside(each.finding)
     return {**told, "title": each.recording.title, "falsified": found, "refused": refused}

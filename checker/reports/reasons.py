@@ -77,14 +77,10 @@ def span(steps: Iterable[int]) -> str:
 
 def fix_text(fix: Fix) -> list[str]:
     """Where a fixed design parts from the trace, how, and by what."""
-    changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
-    more = len(fix.changes) - MOST
-    about = f"{changes}{f' and {more} more' if more > 0 else ''}"
-    who = "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
     if fix.how == "allows":
-        return _allowed(fix, who)
+        return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
-    lines = [f"  The fix acts at step {fix.step} ({who}): {how}"]
+    lines = [f"  The fix acts at step {fix.step} ({who(fix)}): {how}"]
     for name, meaning in fix.rules[:MOST]:
         lines += _after("     ", f"{name}: {meaning}" if meaning else "")
     if fix.where is not None:
@@ -96,12 +92,32 @@ def fix_text(fix: Fix) -> list[str]:
     lines += _more(fix.differs) + _reads(fix.reads)
     if fix.rests_on:
         lines += [f"  step {fix.step} computed that from", *_reads(fix.rests_on)]
-    return lines
+    return lines + _singly(fix)
 
 
-def _allowed(fix: Fix, who: str) -> list[str]:
+def _singly(fix: Fix) -> list[str]:
+    """What each change of a fix does alone."""
+    ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
+    rows = []
+    for alone in fix.singly:
+        acts = (
+            f"allows every step, and {ends[alone.verdict]}" if alone.how == "allows" else f"acts at step {alone.step}"
+        )
+        rows.append((who(alone), acts))
+    return ["  Of its changes alone", *columns(rows, "     ")] if rows else []
+
+
+def who(fix: Fix) -> str:
+    """The name of a fixed design, and by what it differs."""
+    changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
+    more = len(fix.changes) - MOST
+    about = f"{changes}{f' and {more} more' if more > 0 else ''}"
+    return "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
+
+
+def _allowed(fix: Fix) -> list[str]:
     ends = {"holds": "and the invariant holds at the end", "violated": "to the violation", None: "to the end"}
-    lines = [f"  The fix ({who}) allows every step, {ends[fix.verdict]}"]
+    lines = [f"  The fix ({who(fix)}) allows every step, {ends[fix.verdict]}"]
     if fix.enabled and fix.verdict != "violated":
         lines += _after("     ", f"there it can go on: {_some(fix.enabled)}")
     return lines

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step
-from isrcheck.checker.told import Difference, Fix, Read
+from isrcheck.checker.told import Difference, Fix, Read, Run, Taken
 from isrcheck.checker.traces.refusals import unmet_requirement
 from isrcheck.checker.traces.walked import States, Walked
 from isrcheck.checker.wording.conditions import Words
@@ -51,8 +51,8 @@ class _Walk:
     interpreter: Interpreter = field(init=False)
     shared: tuple[tuple[int, int], ...] = field(init=False)
     """The scalars that both have, by their positions here and there."""
-    path: list[State] = field(init=False)
-    """The states of the control so far."""
+    path: list[Taken] = field(init=False)
+    """The steps of the control so far."""
 
     def __post_init__(self) -> None:
         model, walked = self.control.model, self.walked
@@ -63,15 +63,15 @@ class _Walk:
         self.shared = tuple((i, theirs[path]) for i, path in enumerate(self.here.paths) if path in theirs)
         first = [self._leaves(state) for state in initial_states(model)]
         nearest = min(range(len(first)), key=lambda n: len(self._different(1, first[n])))
-        self.path = [initial_states(model)[nearest]]
+        self.path = [Taken(None, None, initial_states(model)[nearest])]
         self.before = self._mattering(1, first[nearest])
 
     def fix(self) -> Fix:
         for k in range(2, self.walked.length + 1):
             found = self._step(k)
             if found is not None:
-                return replace(found, step=k)
-        return self._passed()
+                return replace(found, step=k, run=self._onward(k))
+        return replace(self._passed(), run=self._run(range(self.walked.length)))
 
     def _fix(self, how: Any, **said: Any) -> Fix:
         settings = self.control.model.declared_settings()
@@ -84,57 +84,79 @@ class _Walk:
         """Goes the step into state k, or says how the control parts from the trace there."""
         step = self.walked.trace.steps[k - 1]
         assert step.label is not None
-        named = [n for n, label in enumerate(self.interpreter.labels) if alike(label, step.label)]
+        named = self._named(step.label)
         reached = list(self._enabled(named))
         if not reached:
             other = self._renamed(k, step)
             if other is None:
                 return self._refused(k, named)
             reached = [other]
-        after = min(reached, key=lambda state: len(self._mattering(k, self._leaves(state))))
-        if new := self._mattering(k, self._leaves(after)) - self.before:
+        after = min(reached, key=lambda taken: len(self._mattering(k, self._leaves(taken.state))))
+        if new := self._mattering(k, self._leaves(after.state)) - self.before:
             return self._fix(
-                "differs", differs=tuple(self._differences(k, after, new)), rests_on=self._computed(k, new)
+                "differs", differs=tuple(self._differences(k, after.state, new)), rests_on=self._computed(k, new)
             )
         self.path.append(after)
         return None
 
-    def _enabled(self, instances: Iterable[int]) -> Iterator[State]:
+    def _named(self, wanted: Label) -> list[int]:
+        return [n for n, label in enumerate(self.interpreter.labels) if alike(label, wanted)]
+
+    def _enabled(self, instances: Iterable[int]) -> Iterator[Taken]:
         for number in instances:
             try:
-                after = self.interpreter.step(self.path[-1], number)
+                after = self.interpreter.step(self.path[-1].state, number)
             except EvaluationError:
                 continue  # it has no meaning there, so the control does not go that way
             if after is not None:
-                yield after
+                yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
-    def _renamed(self, k: int, step: Step) -> State | None:
+    def _renamed(self, k: int, step: Step) -> Taken | None:
         """What the same actor does under another name, if it changes all that matters alike."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
         same = [n for n, actor in enumerate(self.interpreter.actors) if actor == step.actor]
-        alike = (state for state in self._enabled(same) if not self._mattering(k, self._leaves(state)) - self.before)
-        return next(alike, None)
+        found = self._enabled(same)
+        return next((each for each in found if not self._mattering(k, self._leaves(each.state)) - self.before), None)
 
     def _refused(self, k: int, named: list[int]) -> Fix:
-        model, state = self.control.model, self.path[-1]
+        model, state = self.control.model, self.path[-1].state
         instead = self._only_there(k - 1)
         for label in (self.interpreter.labels[n] for n in named):
             arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
             unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
             if unmet is not None:
-                condition, reads = false_conjunct(model, [self._leaves(each) for each in self.path], label)
+                condition, reads = false_conjunct(model, [self._leaves(each.state) for each in self.path], label)
                 return self._fix(
                     "refused", where=unmet.where, source=unmet.condition, condition=condition, reads=reads,
                     enabled=instead,
                 )  # fmt: skip
         return self._fix("absent", enabled=instead)
 
+    # --- beyond -------------------------------------------------------------------------------------------------------
+
+    def _onward(self, k: int) -> Run:
+        """The events of the trace from step k on, each on the control's own states, where it may happen there."""
+        at: list[int | None] = [*range(k - 1)]
+        for j in range(k, self.walked.length + 1):
+            label = self.walked.trace.steps[j - 1].label
+            assert label is not None
+            reached = list(self._enabled(self._named(label)))
+            if reached:
+                self.path.append(min(reached, key=lambda each: len(self._different(j, self._leaves(each.state)))))
+            at.append(len(self.path) - 1 if reached else None)
+        return self._run(at)
+
+    def _run(self, at: Iterable[int | None]) -> Run:
+        judged = (self.interpreter.violated(each.state) for each in self.path)
+        false = next((n for n, found in enumerate(judged) if self.invariant in found), None)
+        return Run(self.control.model, tuple(self.path), tuple(at), false)
+
     # --- at the end ---------------------------------------------------------------------------------------------------
 
     def _passed(self) -> Fix:
-        last = self.path[-1]
+        last = self.path[-1].state
         judged = self.interpreter.judged(last, self.interpreter.invariants).get(self.invariant)
         verdict = None if judged is None else "holds" if judged else "violated"
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
@@ -143,7 +165,7 @@ class _Walk:
         """What the control can do where it stands, and the model of the trace cannot in state k."""
         here = Interpreter(self.walked.model, {})
         possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
-        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1])]
+        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
         return tuple(name for name in there if name not in possible)
 
     # --- differences --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ fields. They can be read and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from isrcheck.model.language.brokers import BrokerId
@@ -174,7 +174,7 @@ def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, .
     """
     method = getattr(model, TOLD + label.action.replace("-", "_"), None)
     if method is None:
-        return _plain(model, label)
+        return _described(model, label)
     parameters = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     try:
         sentence = method(SeenState(model, old), SeenState(model, new), *parameters)
@@ -186,15 +186,27 @@ def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, .
     return sentence
 
 
+def _described(model: Model, label: Label) -> str:
+    """What the docstring of an action says first, with its parameters, for an action without a sentence of its own."""
+    described = " ".join(str(model.actions()[label.action].__doc__).split()).split(". ")[0].removesuffix(".")
+    values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
+    return described + _bracketed(zip([n for n, _ in label.parameters], values, strict=True))
+
+
 def _plain(model: Model, label: Label) -> str:
-    """Name and parameters in words, for an action without a sentence."""
+    """Name and parameters in words, for an action of which nothing else is said."""
     actor = model.actions()[label.action].__action__.actor  # type: ignore[attr-defined]
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     named = [(n, v) for (n, _), v in zip(label.parameters, values, strict=True) if n != actor]
     who = actor_of(actor, label)
     what = label.action.replace("-", " ")
+    return f"{who}: {what}{_bracketed(named)}"
+
+
+def _bracketed(named: Iterable[tuple[str, Any]]) -> str:
+    """Parameters in words: ` (follower broker 1, by 2)`; nothing where there are none."""
     rest = ", ".join(f"{n.replace('_', ' ')} {v if isinstance(v, BrokerId) else in_words(v)}" for n, v in named)
-    return f"{who}: {what}" + (f" ({rest})" if rest else "")
+    return f" ({rest})" if rest else ""
 
 
 def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:

@@ -1,4 +1,4 @@
-"""Makes the generated parts of the lessons again: `python -m tests.lessons.regenerate [PAGE]...`."""
+"""Makes the generated parts of the lessons again, and their links: `python -m tests.lessons.regenerate [PAGE]...`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 from tests.lessons.pages import made, pages, renewed
+from tests.lessons.words import linked
 
 
 def main(named: list[str]) -> None:
     for page in [Path(name) for name in named] or pages():
         old = page.read_text()
-        new = renewed(old, made)
+        new = linked(renewed(old, made))
         page.write_text(new)
         print(f"{page.name}: {'as before' if new == old else 'changed'}")
 

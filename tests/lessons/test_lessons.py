@@ -10,7 +10,8 @@ import pytest
 from isrcheck.checker.exercises.exercise import exercises
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import TEXT
-from tests.lessons.pages import LESSONS, SCENARIOS, generated, made, pages, renewed
+from tests.lessons.pages import LESSONS, SCENARIOS, can_be_made, generated, made, pages, renewed
+from tests.lessons.words import GLOSSARY, linked
 from tests.scenarios.shipped import FOLDERS
 
 NAMES = [page.name for page in pages()]
@@ -34,6 +35,8 @@ def test_a_recorded_trace_is_told_as_on_the_page(page: str, kind: str, of: str, 
     ids=[of for _, _, of, _ in RUNS],
 )
 def test_a_command_prints_what_the_page_shows(page: str, kind: str, of: str, text: str) -> None:
+    if not can_be_made(of):
+        pytest.skip("Java or Maven is not installed")
     assert text == made(kind, of), f"run python -m tests.lessons.regenerate, then read {page} again"
 
 
@@ -84,9 +87,39 @@ def test_the_course_says_how_long_each_lesson_and_exercise_takes() -> None:
     assert sorted(listed) == sorted((x.name, str(x.minutes), x.kind) for x in exercises().values())
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_word_of_the_glossary_is_a_link_where_a_lesson_first_uses_it(name: str) -> None:
+    page = (LESSONS / name).read_text()
+    assert page == linked(page), f"run python -m tests.lessons.regenerate, then read {name} again"
+    references = dict(re.findall(r"^\[([^]\n]+)\]: \.\./\.\./docs/glossary\.md#([\w-]+)$", page, re.M))
+    assert len(references) >= 3
+    assert set(references.values()) <= set(re.findall(r'<a id="([\w-]+)">', GLOSSARY.read_text()))
+    for label in references:
+        words = r"\s+".join(label.split())
+        assert len(re.findall(rf"\[{words}\](?!: \.\.)", page, re.I)) == 1, label
+
+
+def test_a_word_is_linked_once_and_never_in_code_or_another_link() -> None:
+    page = "# 1. An ISR?\n\nThe `isr`, ISRs, the ISR; [a replica](x.md) and replicas.\n\n```\nreplica\n```\n"
+    references = "[isrs]: ../../docs/glossary.md#isr\n[replicas]: ../../docs/glossary.md#replica\n"
+    expected = page.replace("ISRs", "[ISRs]").replace("replicas.", "[replicas].") + "\n" + references
+    assert linked(page) == expected
+    assert linked(expected) == expected
+
+
 def test_lessons_are_no_scenarios() -> None:
     assert LESSONS not in [folder for folder, _ in folders((str(SCENARIOS),))]
     assert not list(LESSONS.glob("**/scenario.toml"))
+
+
+def test_a_lesson_quotes_the_test_of_kafka_as_it_fails() -> None:
+    """What it fails with is held by tests/conformance/test_findings_on_kafka.py, where Java and Maven are there."""
+    lesson = (LESSONS / "21-todays-kafka.md").read_text()
+    (quoted,) = re.findall(r"^```text\n(.+)\n```$", lesson, re.M)
+    name = "recordOfAChangeThatTheLeaderKnowsArrivesWhileTheNextIsPending"
+    assert (
+        f"AcknowledgedRecordLossTest.{name}\n  {quoted}\n" in (SCENARIOS.parent / "docs/findings/README.md").read_text()
+    )
 
 
 def test_a_part_that_differs_is_made_again() -> None:

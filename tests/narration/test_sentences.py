@@ -189,9 +189,26 @@ def test_sentences_are_inherited_and_replaced() -> None:
     assert [s.sentence for s in narrate(Switch(), pressed(Switch(), *way))] == [
         "Broker 1 presses: 0 -> 1, seen by {} -> {1}.",
         "Broker 1 presses: 1 -> 0, seen by stays {1}.",
-        "Broker 1: look away.",
+        "Somebody looks away (by broker 1).",
     ]
     assert narrate(Louder(), pressed(Louder(), *way))[0].sentence == "Broker 1 presses: 0 -> 1, seen by {} -> {1}!!."
+
+
+def test_an_action_without_a_sentence_is_told_by_the_first_one_of_its_docstring() -> None:
+    class Wordy(Switch):
+        abstract = True
+
+        @action(by=broker, actor="by")
+        def look_away(self, s: Any, by: Any) -> None:
+            """Somebody
+            looks away. It may be anybody.
+
+            Nobody has to.
+            """
+            super().look_away(s, by)
+
+    told = narrate(Wordy(), pressed(Wordy(), ("press", 1), ("look-away", 1)))
+    assert told[1].sentence == "Somebody looks away (by broker 1)."
 
 
 def test_a_recorded_trace_is_told_alike_and_a_wrong_one_is_refused() -> None:

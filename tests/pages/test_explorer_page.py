@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,6 +199,86 @@ def test_expressions_are_asked_kept_in_the_address_and_told_since_when(browser: 
     assert "422" in "".join(browser.complaints())  # Chromium notes the refusal of the last one, and nothing else
 
 
+def test_paths_are_named_gone_back_to_and_shared(browser: Browser, kip_101: str) -> None:
+    browser.open(kip_101)
+    browser.await_text("#where", "state 1 of 1")
+    choose(browser, "controller-elect-leader(leader=1)")
+    browser.await_text("#where", "state 2 of 2")
+    browser.one("#branch").send_keys("1 leads ~ & <b>\n")
+    browser.await_text("#branches", "1 leads ~ & <b> 2 states")
+    browser.one("#undo").click()
+    browser.await_text("#where", "state 1 of 2")
+    choose(browser, "controller-elect-leader(leader=0)")
+    browser.await_text("#where", "state 2 of 2")
+    browser.one("#branch").send_keys("0 leads\n")
+    browser.await_text("#branches", "0 leads 2 states")
+    browser.all("#branches button")[0].click()
+    browser.await_text("#sentence", "broker 1")
+    assert [each.get_attribute("aria-current") for each in browser.all("#branches button:first-child")] == [
+        "true",
+        None,
+    ]
+    browser.one("#copy").click()
+    browser.await_text("#note", "link")
+    shared = browser.driver.current_url.partition("#")[2]
+    with serving("kip-101", replicas=2, log_size=1, max_records=1, max_leader_epoch=1) as other:
+        browser.open(f"{other.url}#{shared}")
+        browser.await_text("#where", "state 2 of 2")
+        assert [each.get_attribute("data-branch") for each in browser.all("#branches li")] == [
+            "1 leads ~ & <b>",
+            "0 leads",
+        ]
+        browser.all("#branches button:last-child")[0].click()
+        browser.await_text("#branches", "0 leads 2 states")
+        assert len(browser.all("#branches li")) == 1
+    with serving("kip-101", replicas=2, log_size=1, max_records=1, max_leader_epoch=2) as other:
+        browser.open(f"{other.url}#{shared}")
+        browser.await_text("#alert", "This address is of another model or of other settings")
+        browser.one("#restart").click()
+        browser.await_text("#where", "state 1 of 1")
+        assert browser.all("#branches li") == []
+    assert browser.complaints() == []
+
+
+def test_a_path_is_saved_as_a_trace_that_show_tells(browser: Browser, tmp_path: Path) -> None:
+    browser.protocol("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    with serving("kip-101", replicas=2, log_size=1, max_records=1, max_leader_epoch=1) as server:
+        browser.open(server.url)
+        browser.await_text("#where", "state 1 of 1")
+        choose(browser, "controller-elect-leader(leader=1)")
+        browser.one("#branch").send_keys("first election\n")
+        browser.await_text("#branches", "first election")
+        browser.one("#save").click()
+        browser.await_text("#note", "first-election.itf.json: isrcheck show tells it")
+        saved = tmp_path / "first-election.itf.json"
+        for _ in range(200):
+            if saved.exists() and saved.stat().st_size:
+                break
+            time.sleep(0.02)
+        told = run("show", saved)
+        assert told.code == 0
+        assert "VALID" in told.out
+        assert "controller-elect-leader(leader=1)" in told.out
+        assert browser.complaints() == []
+
+
+def test_the_path_scrolls_to_the_step_where_one_stands(browser: Browser, tmp_path: Path) -> None:
+    small = {"width": 390, "height": 500, "deviceScaleFactor": 1, "mobile": False}
+    browser.protocol("Emulation.setDeviceMetricsOverride", **small)
+    with serving(counter(tmp_path), top=9) as server:
+        for standing in (8, 1):
+            browser.open(f"{server.url}#path={'.'.join('0' * 8)}&at={standing}")
+            browser.await_text("#where", f"state {standing + 1} of 9")
+            box, step = (
+                f"document.querySelector('{css}').getBoundingClientRect()" for css in ("#path", "[aria-current]")
+            )
+            above, below = browser.run(f"return [{step}.top - {box}.top, {box}.bottom - {step}.bottom]")
+            assert above >= 0, standing
+            assert below >= 0, standing
+        assert browser.run("const path = document.getElementById('path'); return path.scrollHeight > path.clientHeight")
+    browser.protocol("Emulation.clearDeviceMetricsOverride")
+
+
 def test_an_explorer_that_has_ended_is_said_to_have(browser: Browser, tmp_path: Path) -> None:
     with serving(counter(tmp_path)) as server:
         browser.open(server.url)
@@ -207,6 +288,10 @@ def test_an_explorer_that_has_ended_is_said_to_have(browser: Browser, tmp_path: 
         browser.press("a")
         words = "The explorer has ended, so it does not answer any more: start `isrcheck explore` again"
         browser.await_text("#alert", words)
+        assert browser.text("#alert").endswith("again.")
+        shown = "const box = document.getElementById('alert').getBoundingClientRect(); return box.bottom <= innerHeight"
+        browser.run("scrollTo(0, 9999)")
+        assert browser.run(shown), "wherever one looks"
 
 
 def test_bounds_goals_and_what_has_no_meaning(browser: Browser, tmp_path: Path) -> None:

@@ -136,3 +136,22 @@ def test_a_control_that_is_none_is_refused(text: str, message: str) -> None:
     assert outcome.code == 150
     assert message in outcome.err
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_a_fix_of_several_settings_is_told_setting_by_setting_too(tmp_path: Path) -> None:
+    """As each would be told if it were the whole fix."""
+    recorded = FOLDERS["v2-as-written"] / "trace.itf.json"
+    run("replay", recorded, "--control", "v2-with-later-fixes", "--json", tmp_path / "all.json", "--quiet")
+    told = json.loads((tmp_path / "all.json").read_text())["traces"][0]["why"]["fixes"][0]
+    assert list(told["changes"]) == ["truncation", "lagging_replica", "new_epoch", "isr_write"]
+    assert [list(each["changes"]) for each in told["singly"]] == [[name] for name in told["changes"]]
+    for each in told["singly"]:
+        ((name, (_, value)),) = each["changes"].items()
+        run("replay", recorded, "--control", f"{name}={value}", "--json", tmp_path / "one.json", "--quiet")
+        (alone,) = json.loads((tmp_path / "one.json").read_text())["traces"][0]["why"]["fixes"]
+        assert (each["how"], each["step"], each["verdict"]) == (alone["how"], alone["step"], alone["verdict"]), name
+        assert alone["singly"] == []
+    assert len({each["how"] for each in told["singly"]}) > 1, "not all of them act"
+    text = run("show", recorded, "--control", "v2-with-later-fixes").out
+    assert "Of its changes alone" in text
+    assert "truncation = kip-279       allows every step, and the violation is there" in text

@@ -5,6 +5,7 @@ const Drawing = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const EPOCHS = 6;
   const COLOURS = 5;
+  const FOLDED = 24;
   const TAGGED = new Set(["role", "epoch", "leader_epoch", "high_watermark"]);
 
   /** An element with attributes; texts and elements go in as they are, null is left out. */
@@ -26,6 +27,9 @@ const Drawing = (() => {
     return element;
   }
 
+  /** A text in which `old -> new` stays on one line, where it is short. */
+  const flowing = (text) => text.split(/((?:\{[^{}]{0,14}\}|\S{1,14}) -> (?:\{[^{}]{0,14}\}|\S{1,14})|->)/).map((part, i) => i % 2 ? make("span", { class: "flow" }, part) : part);
+
   /** The state after each step: every text and every log; a step of the story has only what differs. */
   function unfold(story) {
     let texts = [], logs = [];
@@ -38,6 +42,9 @@ const Drawing = (() => {
     });
   }
 
+  /** Where the state stands below its step, not beside the list; the style has the same width. */
+  const narrow = matchMedia("(max-width: 56rem)");
+
   const colour = (name) => {
     const found = /^broker (\d+)$/.exec(name || "");
     return found ? `broker${Number(found[1]) % COLOURS}` : "nobody";
@@ -45,20 +52,28 @@ const Drawing = (() => {
 
   // --- lanes ---------------------------------------------------------------------------------------------------------
 
-  /** Where lanes are: their middles, and the width of all. */
-  function measured(lanes) {
-    const widths = lanes.map((lane) => Math.max(58, 7.2 * lane.title.length + 12));
+  /** Where lanes are: their middles, how wide each is, and the width of all; a folded one is as narrow as its mark. */
+  function measured(lanes, folded) {
+    const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 6.6 * lane.title.length + 10));
     let left = 0;
     const middle = new Map();
     lanes.forEach((lane, i) => { middle.set(lane.name, left + widths[i] / 2); left += widths[i]; });
-    return { middle, width: left };
+    return { middle, widths, width: left };
   }
 
-  function laneTitles(lanes, places) {
-    const titles = lanes.map((lane) => shape("text", {
-      x: places.middle.get(lane.name), y: 13, "text-anchor": "middle", class: colour(lane.name),
-    }, lane.title));
-    return make("div", { class: "lanes", "aria-hidden": "true" }, shape("svg", { width: places.width, height: 18 }, titles));
+  /** The heads of the lanes: each folds its lane, and unfolds it again. */
+  function laneHeads(lanes, places, folded, toggle) {
+    const heads = lanes.map((lane, i) => {
+      const away = folded.has(lane.name);
+      const says = `${lane.title}: lane ${away ? "folded" : "shown"}`;
+      const head = make("button", {
+        type: "button", class: `lane-head ${colour(lane.name)}`, "aria-expanded": String(!away), "aria-label": says,
+        title: `${says}; ${away ? "unfold" : "fold"} it`, "data-lane": lane.name, onclick: () => toggle(lane.name),
+      }, away ? "▸" : lane.title);
+      head.style.width = `${places.widths[i]}px`;
+      return head;
+    });
+    return make("div", { class: "lanes", role: "group", "aria-label": "Lanes" }, heads);
   }
 
   /** One step on its lanes: who acts, upon which brokers, and whose part of the state changes. */
@@ -100,9 +115,11 @@ const Drawing = (() => {
       shape("svg", { x: end, y: "50%" }, shape("path", { class: "head", d: `M${-way * 9},-5 L0,0 L${-way * 9},5 Z` })));
   }
 
-  /** The list of steps; `choose` is told the position of one that is clicked. The list has a method `show`. */
-  function steps(story, lanes, choose) {
-    const places = measured(lanes);
+  /**
+   * The list of steps; `choose` is told the position of one that is clicked, `folded` has the names of folded lanes. The
+   * list has the methods `show`, which marks a step, and `unfold`, which shows all lanes until its answer is called.
+   */
+  function steps(story, lanes, choose, folded = new Set()) {
     const why = explained(story);
     const parted = Math.min(...why.fixes.map((fix) => fix.step), Infinity);
     const buttons = story.steps.map((step, i) => make("button", {
@@ -110,10 +127,23 @@ const Drawing = (() => {
       "data-of": why.letters.get(i + 1) || null, onclick: () => choose(i),
     },
     make("span", { class: "position" }, String(i + 1), letter(why, i + 1)),
-    laneRow(story, step, lanes, places),
-    make("span", { class: "words" }, step.sentence, " ", make("span", { class: "action" }, step.action))));
+    make("span", { class: "row" }, make("span", { class: "lanes-of-step" }),
+      make("span", { class: "words" }, flowing(step.sentence), " ", make("span", { class: "action" }, step.action), gives(why, i + 1)))));
     const list = make("ol", { class: "steps", "aria-label": "Steps of the trace" },
       buttons.map((button, i) => make("li", {}, why.fixes.filter((fix) => fix.step === i + 1).map(bar), button)));
+    const element = make("div", { class: "diagram" }, make("div"), list);
+    const lay = (hidden) => {
+      const places = measured(lanes, hidden);
+      const held = document.activeElement.closest(".lane-head") && element.contains(document.activeElement) ? document.activeElement.dataset.lane : null;
+      element.firstChild.replaceWith(laneHeads(lanes, places, hidden, toggle));
+      buttons.forEach((button, i) => button.querySelector(".lanes-of-step").replaceWith(laneRow(story, story.steps[i], lanes, places)));
+      [...element.querySelectorAll(".lane-head")].find((head) => head.dataset.lane === held)?.focus();
+    };
+    const toggle = (name) => {
+      if (!folded.delete(name)) folded.add(name);
+      lay(folded);
+    };
+    const unfold = () => { lay(new Set()); return () => lay(folded); };
     const show = (at, visibly) => buttons.forEach((button, i) => {
       button.tabIndex = i === at ? 0 : -1;
       button.classList.toggle("later", i > at);
@@ -121,7 +151,8 @@ const Drawing = (() => {
       else button.removeAttribute("aria-current");
       if (i === at && visibly) intoView(button);
     });
-    return { element: make("div", { class: "diagram" }, laneTitles(lanes, places), list), show, buttons };
+    lay(folded);
+    return { element, show, buttons, unfold };
   }
 
   /** Of the first invariant that is false: the letter of each step's reason, which steps end one, and where fixes act. */
@@ -130,7 +161,7 @@ const Drawing = (() => {
     const each = first ? first.reasons.each : [];
     return {
       letters: new Map(each.flatMap((reason) => reason.steps.map((step) => [step, reason.letter]))),
-      ends: new Set(each.map((reason) => reason.end)),
+      ends: new Map(each.map((reason) => [reason.end, reason.facts.join("; ")])),
       fixes: (first ? first.fixes : []).filter((fix) => fix.step !== null),
       needs: first ? first.needs : {},
     };
@@ -143,15 +174,21 @@ const Drawing = (() => {
     return found ? make("span", { class: `letter${end ? " end-of-reason" : ""}`, title: words, "aria-label": `, ${words}` }, found) : null;
   }
 
+  /** The facts that a step completes, of those that came together. */
+  function gives(why, step) {
+    return why.ends.has(step) ? make("span", { class: "gives path" }, flowing(why.ends.get(step))) : null;
+  }
+
   /** Where a fixed design parts from the trace. */
   function bar(fix) {
-    return make("div", { class: "fix", role: "note" }, make("strong", {}, fix.title), fix.lines.map((line) => make("div", { class: "path" }, line)),
-      make("div", { class: "soft" }, "What follows does not happen with the fix."));
+    return make("div", { class: "fix", role: "note" }, make("strong", {}, flowing(fix.title)), fix.lines.map((line) => make("div", { class: "path" }, flowing(line))),
+      make("div", { class: "soft" }, "From here on it goes otherwise with the fix."));
   }
 
   function intoView(button) {
     const box = button.getBoundingClientRect();
-    if (box.height && (box.top < 110 || box.bottom > window.innerHeight - 10)) button.scrollIntoView({ block: "center" });
+    if (narrow.matches) button.scrollIntoView({ block: "start" });
+    else if (box.height && (box.top < 110 || box.bottom > window.innerHeight - 10)) button.scrollIntoView({ block: "center" });
   }
 
   // --- a state -------------------------------------------------------------------------------------------------------
@@ -280,5 +317,5 @@ const Drawing = (() => {
     return make("details", { class: "whole", open }, make("summary", {}, "The whole state"), make("table", {}, make("tbody", {}, rows)));
   }
 
-  return { make, shape, unfold, steps, cards, changes, whole, colour, explained };
+  return { make, shape, flowing, unfold, steps, cards, changes, whole, colour, drawnLog, explained, narrow };
 })();

@@ -1,6 +1,7 @@
 "use strict";
 // Walks a model. The address has everything, so that reload, undo and a link are the same:
-// #initial=0&path=3.5.17&at=2&ask=s.quorum.isr, where each ask is an expression whose values are shown.
+// #initial=0&path=3.5.17&at=2&ask=s.quorum.isr&branch=0~3.5~elects&of=1a2b3c4d, where each ask is an expression whose
+// values are shown, each branch a path that has a name, and `of` is a mark of the model, so that no number is misread.
 
 (() => {
   const { make } = Drawing;
@@ -11,6 +12,7 @@
   let here = null;    // what it says of the place where we are
   let asked = 0;      // answers to earlier questions are dropped
   let warning = "";   // what to say on arrival
+  const folded = new Set();
 
   async function ask(path, question) {
     let answer;
@@ -19,7 +21,8 @@
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
       });
     } catch {
-      throw new Error("The explorer has ended, so it does not answer any more: start `isrcheck explore` again");
+      const gone = new Error("The explorer has ended, so it does not answer any more: start `isrcheck explore` again");
+      throw Object.assign(gone, { ended: true });
     }
     const data = await answer.json();
     if (!answer.ok) throw new Error(data.error);
@@ -40,12 +43,17 @@
     return wanted.has("at") ? { ...found, at: Number(wanted.get("at")) } : { ...found, at: steps.length };
   }
 
+  const branches = () => new URLSearchParams(location.hash.slice(1)).getAll("branch")
+    .map((text) => /^(\d+)~([\d.]*)~(.+)$/s.exec(text)).filter(Boolean)
+    .map(([, initial, path, name]) => ({ initial: Number(initial), path: path.split(".").filter(Boolean).map(Number), name }));
+
   const expressions = () => new URLSearchParams(location.hash.slice(1)).getAll("ask");
 
-  function address(to, texts = expressions()) {
+  function address(to, texts = expressions(), named = branches()) {
     const later = to.at < to.path.length ? `&at=${to.at}` : "";
     const asked = texts.map((text) => `&ask=${encodeURIComponent(text)}`).join("");
-    return `#initial=${to.initial}${to.path.length ? `&path=${to.path.join(".")}` : ""}${later}${asked}`;
+    const kept = named.map((each) => `&branch=${encodeURIComponent(`${each.initial}~${each.path.join(".")}~${each.name}`)}`).join("");
+    return `#initial=${to.initial}${to.path.length ? `&path=${to.path.join(".")}` : ""}${later}${asked}${kept}&of=${about.of}`;
   }
 
   /** Every move is a move of the address: the browser's own way back is an undo as well. */
@@ -57,6 +65,8 @@
   async function arrive() {
     const number = asked += 1;
     try {
+      const of = new URLSearchParams(location.hash.slice(1)).get("of");
+      if (of !== null && of !== about.of) throw new Error("This address is of another model or of other settings, where its numbers mean other steps");
       const answer = await ask("/api/state", place());
       if (number !== asked) return;
       here = answer;
@@ -65,7 +75,7 @@
       draw();
     } catch (error) {
       if (number !== asked) return;
-      say("alert", `${error.message}. Restart, or correct the address.`);
+      say("alert", `${error.message}.${error.ended ? "" : " Restart, or correct the address."}`);
       if (!here) at("restart").focus();
     }
   }
@@ -76,11 +86,13 @@
     const { story, at: position } = here;
     const states = Drawing.unfold(story);
     const focused = ["path", "choices"].find((id) => at(id).contains(document.activeElement));
-    const list = Drawing.steps(story, story.lanes, (i) => go({ ...here, at: i }));
+    const list = Drawing.steps(story, story.lanes, (i) => go({ ...here, at: i }), folded);
     at("path").replaceChildren(list.element);
     list.show(position, false);
+    const step = list.buttons[position];
+    at("path").scrollTop = step.offsetTop - (at("path").clientHeight - step.offsetHeight) / 2;
     const open = at("now").querySelector("details.whole")?.open ?? false;
-    at("sentence").textContent = story.steps[position].sentence;
+    at("sentence").replaceChildren(...Drawing.flowing(story.steps[position].sentence));
     at("now").replaceChildren(...[
       Drawing.cards(story, states, position), Drawing.changes(story, states, position),
       Drawing.whole(story, states, position, open),
@@ -94,6 +106,7 @@
     drawDisabled();
     drawJudged();
     drawExpressions();
+    drawBranches();
     // What had the focus is drawn anew; whoever uses keys goes on from the same place.
     if (focused === "path") list.buttons[position].focus();
     if (focused === "choices") at("choices").querySelector("button.choice:not(:disabled)")?.focus();
@@ -128,7 +141,7 @@
       title: about.actions[instance.action].sentence, "aria-keyshortcuts": letter, onclick: () => choose(choice.instance),
     },
     make("span", { class: "letter" }, letter ? make("kbd", {}, letter) : null),
-    make("span", { class: "told" }, choice.error === null ? choice.sentence : instance.text),
+    make("span", { class: "told" }, Drawing.flowing(choice.error === null ? choice.sentence : instance.text)),
     make("span", { class: "effect" }, make("span", { class: "action" }, instance.text, outside ? " (the outside world)" : "")),
     make("span", { class: "effect" }, choice.error !== null ? make("span", { class: "breaks" }, choice.error) : effect || "nothing changes",
       choice.breaks.length ? make("span", { class: "breaks" }, ` ${choice.breaks.join(", ")} will be false`) : null)));
@@ -259,6 +272,56 @@
     at("expression").value = "";
   }
 
+  // --- named paths ---------------------------------------------------------------------------------------------------
+
+  function drawBranches() {
+    const named = branches();
+    at("branches").replaceChildren(...named.map((each, i) => make("li", { "data-branch": each.name },
+      make("button", { type: "button", "aria-current": same(each) ? "true" : null, onclick: () => go({ ...each, at: each.path.length }) }, each.name),
+      make("span", { class: "soft" }, ` ${each.path.length + 1} state${each.path.length ? "s" : ""} `),
+      make("button", { type: "button", "aria-label": `Forget ${each.name}`, onclick: () => rename(named.filter((_, j) => j !== i)) }, "×"))));
+  }
+
+  const same = (branch) => branch.initial === here.initial && branch.path.join() === here.path.join();
+
+  function rename(named) {
+    location.hash = address(place(), expressions(), named);
+  }
+
+  function keep(event) {
+    event.preventDefault();
+    const name = at("branch").value.trim();
+    if (!name || !here) return;
+    rename([...branches().filter((each) => each.name !== name), { initial: here.initial, path: here.path, name }]);
+    at("branch").value = "";
+  }
+
+  async function copy() {
+    if (!here) return;
+    const link = location.origin + location.pathname + address(place());
+    try {
+      await navigator.clipboard.writeText(link);
+      say("note", "The link is copied, with all named paths. In another explorer of this model put what begins with # behind its own address.");
+    } catch {
+      say("note", `Copy this: ${link}`);
+    }
+  }
+
+  async function save() {
+    if (!here) return;
+    try {
+      const { content } = await ask("/api/saved", { ...question(), at: here.path.length });
+      const named = branches().find(same);
+      const name = `${(named ? named.name : `${about.model}-path`).replace(/[^\w.-]+/g, "-")}.itf.json`;
+      const url = URL.createObjectURL(new Blob([content], { type: "application/json" }));
+      make("a", { href: url, download: name }).click();
+      URL.revokeObjectURL(url);
+      say("note", `${name}: isrcheck show tells it, and an explorer of this model loads it.`);
+    } catch (error) {
+      say("alert", error.message);
+    }
+  }
+
   // --- traces of a file ----------------------------------------------------------------------------------------------
 
   async function load(file) {
@@ -326,10 +389,16 @@
 
   at("undo").addEventListener("click", undo);
   at("redo").addEventListener("click", redo);
-  at("restart").addEventListener("click", () => go({ initial: here ? here.initial : 0, path: [], at: 0 }));
+  at("restart").addEventListener("click", () => {
+    if (here) go({ initial: here.initial, path: [], at: 0 });
+    else location.hash = address({ initial: 0, path: [], at: 0 }, [], []);  // what the address names is not of this model
+  });
   at("initial").addEventListener("change", () => go({ initial: Number(at("initial").value), path: [], at: 0 }));
   at("file").addEventListener("change", async () => { await load(at("file").files[0]); at("file").value = ""; });
   at("ask").addEventListener("submit", askMore);
+  at("keep").addEventListener("submit", keep);
+  at("copy").addEventListener("click", copy);
+  at("save").addEventListener("click", save);
   document.addEventListener("keydown", pressed);
   window.addEventListener("hashchange", arrive);
   begin();

@@ -21,8 +21,12 @@
     const back = button("Step back", "‹", () => at - 1);
     const forth = button("Step forward", "›", () => at + 1);
     const end = button("Last step", "»", () => last);
+    const only = make("button", { type: "button", class: "only", "aria-pressed": "false", onclick: () => {
+      only.setAttribute("aria-pressed", String(only.getAttribute("aria-pressed") !== "true"));
+      show(at, { visibly: false });
+    } }, "Only what changed");
     const controls = make("div", { class: "controls", role: "group", "aria-label": "Move through the trace" },
-      first, back, slider, forth, end, output);
+      first, back, slider, forth, end, only, output);
     const list = Drawing.steps(story, story.lanes, (i) => show(i, { focus: true }));
     const needs = Drawing.explained(story).needs;
     choosable(section, list.buttons);
@@ -30,8 +34,9 @@
     const state = make("div");
     const now = make("div", { class: "now", role: "region", "aria-label": `The state after the step: ${section.getAttribute("aria-label")}` }, sentence, state);
     const body = make("div", { class: "viewer" }, list.element, now);
+    const pairs = (story.beside || []).map((other) => Beside.pair(story, states, other));
     const print = make("div", { class: "print" });
-    section.querySelector(".plain").replaceWith(controls, body, print);
+    section.querySelector(".plain").replaceWith(controls, body, ...pairs, print);
 
     function moment(i) {
       return [
@@ -52,20 +57,39 @@
       first.disabled = back.disabled = at === 0;
       forth.disabled = end.disabled = at === last;
       const open = state.querySelector("details.whole")?.open ?? false;
-      sentence.textContent = story.steps[at].sentence;
+      sentence.replaceChildren(...Drawing.flowing(story.steps[at].sentence));
+      now.classList.toggle("only-changed", at > 0 && only.getAttribute("aria-pressed") === "true");
       state.replaceChildren(...moment(at), Drawing.whole(story, states, at, open));
+      place();
       list.show(at, visibly);
       if (focus) list.buttons[at].focus();
       if (visibly) history.replaceState(null, "", fragment(section, name, at));
     }
 
+    /** The state stands beside the list; on a narrow screen below the step that leads to it. */
+    function place() {
+      const home = Drawing.narrow.matches ? list.buttons[at].parentElement : body;
+      if (now.parentElement !== home) home.append(now);
+    }
+
+    let folded = () => {}, opened = [];
+    function unprinted() {
+      print.replaceChildren();
+      folded();
+      opened.forEach((pair) => { pair.open = false; });
+    }
+
     function printed() {
+      folded = list.unfold();
+      opened = pairs.filter((pair) => !pair.open);
+      opened.forEach((pair) => { pair.open = true; });
       const shown = story.steps.slice(0, MOST_PRINTED).map((step, i) => make("section", { class: "moment" },
-        make("h3", {}, `${i + 1}  ${step.action}`), make("p", { class: "sentence" }, step.sentence), moment(i)));
+        make("h3", {}, `${i + 1}  ${step.action}`), make("p", { class: "sentence" }, Drawing.flowing(step.sentence)), moment(i)));
       print.replaceChildren(...shown);
     }
 
-    const self = { section, show, printed, unprinted: () => print.replaceChildren(), at: () => at, last };
+    Drawing.narrow.addEventListener("change", place);
+    const self = { section, show, printed, unprinted, at: () => at, step: () => list.buttons[at], last };
     return self;
   }
 
@@ -76,14 +100,14 @@
       make("table", {}, make("tbody", {}, each.reads.map(([path, value]) => make("tr", {},
         make("th", { scope: "row", class: "path" }, path), make("td", { class: "path" }, value))))),
       each.notes.map((line) => make("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`)),
-      each.fixes.filter((fix) => fix.step === null).map((fix) => make("p", {}, [fix.title, ...fix.lines].join(" "))),
+      each.fixes.filter((fix) => fix.step === null).map((fix) => make("p", {}, Drawing.flowing([fix.title, ...fix.lines].join(" ")))),
       each.alternatives ? make("pre", {}, each.alternatives) : null));
   }
 
   /** The earlier steps that a step rests on, and what each gave. */
   function rests(needs, show) {
     return needs && needs.length ? make("div", { class: "rests" }, make("p", { class: "soft" }, "Rests on"), make("ul", {}, needs.map((need) => make("li", {},
-      make("button", { type: "button", onclick: () => show(need.step - 1) }, `step ${need.step}`), " ", make("span", { class: "path" }, need.text))))) : null;
+      make("button", { type: "button", onclick: () => show(need.step - 1) }, `step ${need.step}`), " ", make("span", { class: "path" }, Drawing.flowing(need.text)))))) : null;
   }
 
   /** Makes of each reason a switch that dims the steps that are not of it. */
@@ -126,7 +150,8 @@
     const found = viewerOf(name);
     missing(found || folder ? null : name);
     if (found) found.show(Number(wanted.get("step")) - 1 || 0, { visibly: false });
-    (folder || (found && found.section))?.scrollIntoView({ block: "start" });
+    const step = Drawing.narrow.matches && found && wanted.has("step") ? found.step() : null;
+    (step || folder || (found && found.section))?.scrollIntoView({ block: "start" });
   }
 
   /** Says that the address names a trace that is not here; nothing is shown in its place. */

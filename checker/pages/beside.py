@@ -1,0 +1,26 @@
+"""The trace of a violation beside what the fixed design makes of the same events, as data of a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.pages.stories import story
+from isrcheck.checker.reports.reasons import who
+from isrcheck.checker.results import Finding, Step, Trace
+from isrcheck.checker.told import Fix, Run
+
+
+def beside(finding: Finding) -> list[dict[str, Any]]:
+    """For each fixed design its name, its own story, and which of its steps stands beside each step of the trace."""
+    return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
+
+
+def _beside(fix: Fix, run: Run) -> dict[str, Any]:
+    steps = tuple(Step(taken.label, taken.actor, taken.state) for taken in run.taken)
+    return {
+        "control": who(fix),
+        "story": story(run.model, Trace(tuple(run.model.domains.items()), steps)),
+        "at": list(run.at),
+        "parted": fix.step,
+        "false": run.false,
+    }

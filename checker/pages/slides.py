@@ -1,0 +1,225 @@
+"""Lessons as slides: one page for a browser, made of the very text of the lessons and of the traces they tell.
+
+A lesson is Markdown. Each of its sections begins a slide, and goes on to others where it is too long for one; what it
+folds away as an answer stands on slides of its own after the question. In place of a trace as text stands its picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from isrcheck.checker.pages.page import page
+from isrcheck.checker.pages.picture import picture
+
+Story = Callable[[str], dict[str, Any]]
+"""The recorded trace of a scenario, by its name, as data of a page."""
+LINES: Final = 17
+"""Lines of text for which a slide has room, below its heading."""
+LETTERS: Final = 84
+CODE: Final = 0.68
+"""How high a line of code is, in lines of text."""
+STEPS: Final = 7
+"""Steps of a trace that one picture shows, at most."""
+MARKER: Final = re.compile(r"^<!-- (?:(trace): (.+?)|.*?) -->$")
+LESSON: Final = re.compile(r"(?:.*/)?(\d\d)-[\w-]+\.md(?:#.*)?")
+
+
+@dataclass
+class Slide:
+    """A heading, and what stands below it as HTML; `kind` is the class of the slide."""
+
+    lesson: int
+    title: str
+    body: Markup
+    kind: str = "text"
+
+
+@dataclass
+class _Block:
+    """What is not divided: a paragraph, an item of a list, code; `high` in lines of text."""
+
+    text: str
+    high: float
+    item: bool = False
+    scenario: str | None = None
+
+
+@dataclass
+class _Section:
+    title: str
+    blocks: list[_Block] = field(default_factory=list)
+
+
+def deck(lessons: Mapping[int, str], story: Story) -> str:
+    """The page of the slides of some lessons, by their numbers."""
+    titles = {number: _question(text) for number, text in lessons.items()}
+    slides = [slide for number, text in lessons.items() for slide in _slides(number, text, set(lessons), story)]
+    name = (
+        f"Lesson {min(lessons)}: {titles[min(lessons)]}"
+        if len(lessons) == 1
+        else "How Kafka's replication loses records"
+    )
+    files = ("slides.js",)
+    return page("slides.html", None, sheet="slides.css", files=files, name=name, titles=titles, slides=slides)
+
+
+def _question(text: str) -> str:
+    return text.partition("\n")[0].partition(". ")[2].strip()
+
+
+def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[Slide]:
+    text = _unreferred(text)
+    markdown = _markdown(there)
+    for section in _sections(text.partition("\n")[2]):
+        opening = not section.title
+        for packed in _packed(section.blocks):
+            if packed[0].scenario is not None:
+                yield from _pictures(number, section.title, packed[0].scenario, story)
+                continue
+            title = section.title or _question(text)
+            yield Slide(number, title, Markup(markdown.render(_joined(packed))), "opening" if opening else "text")
+            opening = False
+
+
+def _unreferred(text: str) -> str:
+    """A text without references such as `[ISR]`: what they refer to stands at the end of the page, on another slide."""
+    labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
+    text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
+    for label in labels:
+        words = r"\s+".join(map(re.escape, label.split()))
+        text = re.sub(rf"\[({words})\](?![(\[])", r"\1", text, flags=re.I)
+    return text
+
+
+def _sections(text: str) -> Iterator[_Section]:
+    """The text before the first heading, each section, and each answer after its question."""
+    section = _Section("")
+    title = ""
+    for block in _blocks(text.splitlines()):
+        if block.text.startswith("## "):
+            yield section
+            title = block.text.removeprefix("## ")
+            section = _Section(title)
+        elif block.text.startswith("<details>"):
+            yield section
+            section = _Section(f"{title}: {re.sub('<[^>]*>', '', block.text).lower()}")
+        elif block.text == "</details>":
+            yield section
+            section = _Section(title)
+        else:
+            section.blocks.append(block)
+    yield section
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Paragraphs, items, headings, and code without the markers of what is generated."""
+    kept: list[str] = []
+    code: list[str] | None = None
+    scenario: str | None = None
+    for line in [*lines, ""]:
+        if code is not None:
+            code.append(line)
+            if line.startswith("```"):
+                yield from _code(code, scenario)
+                code, scenario = None, None
+            continue
+        marker, begins = MARKER.match(line), re.match(r"([*-]|\d+\.) ", line)
+        if not line.strip() or marker or begins or line.startswith(("```", "<", "#")):
+            yield from _paragraph(kept)
+            kept = []
+        if marker:
+            scenario = marker[2]
+        elif line.startswith("```"):
+            code = [line]
+        elif line.startswith(("<", "#")):
+            yield _Block(line, 0)
+        elif line.strip():
+            kept.append(line)
+
+
+def _paragraph(lines: list[str]) -> Iterator[_Block]:
+    if not lines:
+        return
+    text = "\n".join(lines)
+    item = re.match(r"([*-]|\d+\.) ", text) is not None
+    high = len(lines) if text.startswith("|") else ceil(len(text) / LETTERS)
+    yield _Block(text, high + 0.5, item)
+
+
+def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
+    """Code on as many slides as it needs; of a trace the picture, then what it says at its end."""
+    fence, inside = lines[0], lines[1:-1]
+    if scenario is not None:
+        yield _Block("", LINES, scenario=scenario)
+        inside = inside[next((i for i, line in enumerate(inside) if " is false " in line), len(inside)) :]
+    most = int(LINES / CODE) - 1
+    for start in range(0, len(inside), most):
+        part = inside[start : start + most]
+        wrapped = sum(ceil(max(len(line), 1) / 106) for line in part)
+        yield _Block("\n".join([fence, *part, "```"]), wrapped * CODE + 1)
+
+
+def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
+    """What stands together on a slide."""
+    kept: list[_Block] = []
+    for block in blocks:
+        alone = block.scenario is not None
+        if kept and (alone or kept[-1].scenario is not None or sum(b.high for b in kept) + block.high > LINES):
+            yield kept
+            kept = []
+        kept.append(block)
+    if kept:
+        yield kept
+
+
+def _joined(blocks: list[_Block]) -> str:
+    text = ""
+    for before, block in zip([None, *blocks], blocks, strict=False):
+        between = "\n" if before is not None and before.item and block.item else "\n\n"
+        text += between + block.text
+    return text
+
+
+def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[Slide]:
+    """The trace of a scenario in pictures of a few steps."""
+    told = story(scenario)
+    last = len(told["steps"])
+    count = ceil((last - 1) / STEPS)
+    size = ceil((last - 1) / count)
+    for first in range(2, last + 1, size):
+        steps = range(first, min(first + size, last + 1))
+        drawn = base64.b64encode(picture(told, steps, 0).encode()).decode()
+        words = " ".join(f"{k}: {told['steps'][k - 1]['sentence']}" for k in steps)
+        image = Markup('<img class="trace" src="data:image/svg+xml;base64,{}" alt="{}">').format(drawn, words)
+        yield Slide(number, f"{title}: steps {steps[0]} to {steps[-1]}", image, "picture")
+
+
+def _markdown(there: set[int]) -> MarkdownIt:
+    """Markdown without HTML of its own; a link leads to another lesson of the deck or into the web, or is no link."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+    def opened(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:
+        href = str(tokens[i].attrGet("href"))
+        lesson = LESSON.fullmatch(href)
+        if lesson and int(lesson[1]) in there:
+            tokens[i].attrSet("href", f"#lesson-{int(lesson[1])}")
+        elif not href.startswith("https://"):
+            return "<span>"
+        env.setdefault("open", []).append(i)
+        return str(renderer.renderToken(tokens, i, options, env))
+
+    def closed(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:
+        opening = max(k for k in range(i) if tokens[k].type == "link_open")
+        return "</a>" if opening in env.get("open", []) else "</span>"
+
+    markdown.add_render_rule("link_open", opened)
+    markdown.add_render_rule("link_close", closed)
+    return markdown

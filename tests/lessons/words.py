@@ -1,0 +1,88 @@
+"""The words of the glossary in the lessons: each is a link where a lesson first uses it.
+
+A link is a reference, `[high watermark]`, and what it refers to stands at the end of the page; both are made here.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Final
+
+GLOSSARY: Final = Path(__file__).parents[2] / "docs" / "glossary.md"
+ROW: Final = re.compile(r'^\| <a id="([\w-]+)"></a>(.+?) \|', re.M)
+REFERENCE: Final = re.compile(r"^\[[^\]\n]+\]: \.\./\.\./docs/glossary\.md#[\w-]+\n", re.M)
+LEFT_OUT: Final = re.compile(r"```[\s\S]*?^```$|^#.*$|^<.*$|^\|.*$|`[^`]*`|!?\[[^\]\n]*\]\([^)]*\)", re.M)
+"""What is no prose: code, headings, markers, tables, links."""
+WIDTH: Final = 120
+
+
+def terms() -> dict[str, str]:
+    """The anchor of each word of the glossary, by the word in small letters."""
+    rows = ROW.findall(GLOSSARY.read_text(encoding="utf-8"))
+    return {word.lower(): anchor for anchor, words in rows for word in words.replace("`", "").split(", ")}
+
+
+def linked(page: str) -> str:
+    """A lesson in which the first use of each word is a link, and no other use is."""
+    known = terms()
+    page = _unlinked(page)
+    found: dict[str, str] = {}
+    text = _first_uses(page, known, found)
+    references = "".join(f"[{label}]: ../../docs/glossary.md#{anchor}\n" for label, anchor in sorted(found.items()))
+    return f"{_narrow(page, text)}\n{references}" if references else page
+
+
+def _unlinked(page: str) -> str:
+    labels = {label for line in REFERENCE.findall(page) for label in re.findall(r"^\[([^\]]+)\]", line)}
+    page = REFERENCE.sub("", page).rstrip("\n") + "\n"
+    for label in labels:
+        words = r"\s+".join(map(re.escape, label.split()))
+        page = re.sub(rf"\[({words})\](?![(\[])", r"\1", page, flags=re.I)
+    return page
+
+
+def _first_uses(page: str, known: dict[str, str], found: dict[str, str]) -> str:
+    """The page with references; `found` takes their labels, in small letters, and the anchors."""
+    longest = "|".join(
+        r"\s+".join(map(re.escape, word.split())) for word in sorted(known, key=lambda word: (-len(word), word))
+    )
+    word = re.compile(rf"(?<![\w-])(?:{longest})(?:s|es)?(?![\w-])", re.I)
+    done: set[str] = set()
+
+    def link(match: re.Match[str]) -> str:
+        label = " ".join(match[0].lower().split())
+        anchor = known.get(label) or known.get(label.removesuffix("s")) or known[label.removesuffix("es")]
+        if anchor in done:
+            return match[0]
+        done.add(anchor)
+        found[label] = anchor
+        return f"[{match[0]}]"
+
+    parts, at = [], 0
+    for left_out in LEFT_OUT.finditer(page):
+        parts += [word.sub(link, page[at : left_out.start()]), left_out[0]]
+        at = left_out.end()
+    return "".join([*parts, word.sub(link, page[at:])])
+
+
+def _narrow(old: str, new: str) -> str:
+    """The new text, in which paragraphs that have become too wide for a line are filled anew."""
+    return "\n\n".join(_filled(a, b) for a, b in zip(old.split("\n\n"), new.split("\n\n"), strict=True))
+
+
+def _filled(old: str, new: str) -> str:
+    if old == new or max(map(len, new.splitlines())) <= WIDTH:
+        return new
+    items = re.split(r"\n(?=\* |\d+\. )", new)
+    return "\n".join(_item(item) for item in items)
+
+
+def _item(text: str) -> str:
+    if max(map(len, text.splitlines())) <= WIDTH:
+        return text
+    hanging = "  " if text.startswith("* ") else ""
+    return textwrap.fill(
+        " ".join(text.split()), WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
