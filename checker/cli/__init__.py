@@ -11,8 +11,8 @@ from isrcheck.checker.cli.exits import reporting_failures
 
 COMMANDS: Final = (
     "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",
-    "graph", "scenarios", "regress", "lessons", "grade", "sweep", "export", "crosscheck", "conform", "explain", "analyze",
-    "diff", "review", "cache",
+    "graph", "scenarios", "regress", "lessons", "grade", "sweep", "export", "crosscheck", "conform", "explain",
+    "analyze", "diff", "review", "cache",
 )  # fmt: skip
 COMPILING: Final = (
     "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep",

@@ -30,8 +30,8 @@ class Classes:
             match about:
                 case {"table": dict(table), **rest} if not rest:
                     meanings[name] = table
-                case {**rest} if rest.keys() <= {"from", "known"} and _is_rank(rest):
-                    ranked[name] = set(rest.get("known", []))
+                case dict() if about.keys() <= {"from", "known"} and _is_rank(about):
+                    ranked[name] = set(about.get("known", []))
                 case _:
                     raise DamagedFile(
                         f'line 1: class {name!r} is neither {{"table": {{...}}}} nor {{"from": 0, "known": [...]}}'

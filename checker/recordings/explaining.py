@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import LoadedModel
 from isrcheck.checker.recordings.answers import EXIT, Answer, Explanation, Frontier, Told
-from isrcheck.checker.recordings.file import Recording
+from isrcheck.checker.recordings.file import Place, Recording
 from isrcheck.checker.recordings.likeness import resembled
 from isrcheck.checker.recordings.matching import Question, question
 from isrcheck.checker.recordings.refusing import Refusing, state_of
@@ -69,7 +68,7 @@ def explain(
 
 def _fill(answer: Answer, asked: Question, found: Found) -> None:
     if found.end is not None:
-        answer.explanation = _explanation(answer.model, asked, found.end)
+        answer.explanation = explained(answer.model, asked, found.end)
         answer.verdict = "explained"
         answer.exit_code = Exit.VIOLATED if answer.explanation.violated else Exit.HOLDS
         return
@@ -97,7 +96,7 @@ def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
 # --- the story ------------------------------------------------------------------------------------------------------
 
 
-def _explanation(name: str, asked: Question, end: Node) -> Explanation:
+def explained(name: str, asked: Question, end: Node) -> Explanation:
     walked, told = _walked(asked, end)
     _require_whole(asked, end)
     judged, unasked = _judged(asked.interpreter, [step.state for step in walked.steps])
@@ -126,7 +125,7 @@ def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
         assert after is not None, f"the search takes {node.label} where it is not enabled"
         steps.append(Step(node.label, interpreter.actors[number], after))
     told = _told(asked, path)
-    _require_as_seen(asked, steps, told, path)
+    _require_as_seen(asked, steps, told)
     found = Trace(tuple(interpreter.model.domains.items()), tuple(steps))
     refusal = replay(interpreter, found).refusal
     assert refusal is None, f"the search has found a path that is none: {refusal}"
@@ -147,22 +146,22 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
     return tuple(found)
 
 
-def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told], path: Sequence[Node]) -> None:
+def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
     """That what the search says is so by the values themselves: a mistake of it must not be shown."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
-    passed = set()
+    passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
-        if step.label is not None and each.step is None:
-            assert step.label in asked.hidden, f"{step.label} is not hidden"
-        for line in (*((each.step,) if each.step is not None else ()), *each.held):
-            seen = known[line.place]
+        if each.step is not None:
+            assert set(each.step.after) <= passed, f"{each.step.title} comes too early"
+            assert step.label in (known[each.step.place].labels or ()), f"{each.step.title} is no {step.label}"
+        else:
+            assert step.label is None or step.label in asked.hidden, f"{step.label} is not hidden"
+        here = [*each.held] if each.step is None else [each.step, *each.held]
+        passed |= {line.place for line in here}
+        for line in here:
             assert set(line.after) <= passed, f"{line.title} comes too early"
-            assert line is not each.step or step.label in (seen.labels or ()), f"{line.title} is no {step.label}"
-            for check in seen.checks:
+            for check in known[line.place].checks:
                 assert check.found(step.state) == check.value, f"{line.title}: {check.path} is otherwise"
-            passed.add(line.place)
-    for one, other in pairwise(path):
-        assert all(a <= b for a, b in zip(one.positions, other.positions, strict=True))
 
 
 def _require_whole(asked: Question, end: Node) -> None:

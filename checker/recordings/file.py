@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,7 +179,7 @@ def _place(row: int, data: Any, lanes: list[str]) -> Place:
 
 def _in_order(lane: str, lines: list[Line]) -> list[Line]:
     found = sorted(lines, key=lambda each: each.order)
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         if one.order == other.order:
             raise DamagedFile(f"line {other.row}: lane {lane!r} has order {one.order} at line {one.row} already")
     return found

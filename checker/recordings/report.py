@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from isrcheck.checker.recordings.answers import Answer, Explanation, Frontier, Reason, Told
 from isrcheck.checker.reports.counterexample import told_text
 from isrcheck.checker.results import Trace
 from isrcheck.checker.told import Story
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
+from isrcheck.model.language import Model
 from isrcheck.model.language.system import shown
 
 WORDS = {"explained": "EXPLAINED", "unexplained": "NOT EXPLAINED", "incomplete": "INCOMPLETE"}
@@ -65,11 +65,13 @@ def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
 
 def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[str]:
     lines = ["", ink("head", f"What can be explained: {found.explained} of {plural(answer.lines, 'line')}")]
-    lines += _told(found.trace, found.story, found.told, ink, plain)
-    if answer.verdict == "unexplained":
-        lines += ["", ink("head", "What comes next in the lanes, and cannot happen there")]
-    else:
-        lines += ["", ink("head", "What comes next in the lanes, and was not explained so far")]
+    return [*lines, *_told(found.trace, found.story, found.told, ink, plain), "", *_ending(answer, found, ink)]
+
+
+def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
+    """What comes next in the lanes, why it cannot happen there, and what could."""
+    ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
+    lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
         seen = f": {each.line.text}" if each.line.text else ""
         lines += [f"  {ink('bad', each.line.title)} (line {each.line.row} of the file){seen}"]
@@ -80,7 +82,8 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
     others = f", and in {plural(found.states - 1, 'other state')} with as much explained" if found.states > 1 else ""
     lines += [f"  seen in state {found.trace.length}{others}"]
     if found.nearest:
-        lines += ["", ink("head", f"What could happen in state {found.trace.length}"), *columns([(x,) for x in found.nearest])]
+        lines += ["", ink("head", f"What could happen in state {found.trace.length}")]
+        lines += [f"  {each}" for each in found.nearest]
     return lines
 
 
@@ -104,20 +107,18 @@ def note(told: Told) -> str:
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 
 
-def page_of(answer: Answer, model: Any) -> str:
+def page_of(answer: Answer, model: Model) -> str:
     """The answer as a page for a browser."""
     from isrcheck.checker.pages.findings import told_trace
     from isrcheck.checker.pages.page import page
 
-    part = answer.explanation or answer.frontier
     stories = {}
+    part = answer.explanation or answer.frontier
     if part is not None:
         data = told_trace(model, part.trace)
-        for step, told in zip(data["steps"], part.told, strict=True):
-            step["sentence"] = f"{step['sentence']} [{note(told)}]" if told.step or told.held or step["lane"] else step["sentence"]
-        lines = [line.strip() for line in report_text(answer, plain=True)]
-        end = lines.index("What comes next in the lanes, and cannot happen there") if answer.verdict == "unexplained" else 1
-        said = [lines[0], *lines[end:]] if answer.verdict == "unexplained" else [lines[0]]
+        for step, told in zip(data["steps"][1:], part.told[1:], strict=True):
+            step["sentence"] += f" [{note(told)}]"
+        said = [headline(answer), *([] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN))]
         stories["1"] = {**data, "title": WORDS[answer.verdict].capitalize(), "falsified": [], "refused": said}
     settings = [(name, shown(value)) for name, value in answer.settings.items()]
     return page("show.html", stories, file=answer.file, model=answer.model, settings=settings, stories=stories)

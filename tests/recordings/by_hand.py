@@ -20,7 +20,9 @@ class TooMany(Exception):
     """There is more than anybody would look at here."""
 
 
-def reached(recording: Recording, interpreter: Interpreter, at_most: int, limit: int) -> tuple[set[tuple[int, ...]], bool]:
+def reached(
+    recording: Recording, interpreter: Interpreter, at_most: int, limit: int
+) -> tuple[set[tuple[int, ...]], bool]:
     """How many lines of each lane can be explained together, all ways; and whether anything tried had no meaning."""
     by_hand = _ByHand(recording, interpreter, at_most)
     found: set[Position] = set()
@@ -46,7 +48,9 @@ class _ByHand:
 
     def following(self, here: Position) -> Iterator[Position]:
         state, positions, run = here
-        next_lines = {i: lines[k] for i, (lines, k) in enumerate(zip(self.lanes, positions, strict=True)) if k < len(lines)}
+        next_lines = {
+            i: lines[k] for i, (lines, k) in enumerate(zip(self.lanes, positions, strict=True)) if k < len(lines)
+        }
         passed = {line.place for lines, k in zip(self.lanes, positions, strict=True) for line in lines[:k]}
         next_lines = {i: line for i, line in next_lines.items() if set(line.after) <= passed}
         for i, line in next_lines.items():

@@ -72,7 +72,9 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
             run = 0
             known = {name: x for name, x in label.to_json().items() if choose.random() < 0.7}
             event: Any = {"action": label.action, "parameters": known}
-            line["event"] = [event, {"action": choose.choice(interpreter.labels).action}] if choose.random() < 0.2 else event
+            line["event"] = (
+                [event, {"action": choose.choice(interpreter.labels).action}] if choose.random() < 0.2 else event
+            )
         if "event" in line or observed:
             if lines and choose.random() < 0.2:
                 earlier = choose.choice(lines)
