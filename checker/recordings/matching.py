@@ -15,7 +15,7 @@ from isrcheck.checker.wording.values import text_of
 from isrcheck.model.language.domains import Domain, Per, Record, Value
 from isrcheck.model.language.errors import UnknownName, nearest
 from isrcheck.model.language.plain import State
-from isrcheck.model.language.system import Label, TransitionSystem
+from isrcheck.model.language.system import Label, Transition, TransitionSystem
 
 Row = tuple[int, ...]
 """A packed state: its words."""
@@ -78,6 +78,11 @@ class Question:
     system: TransitionSystem
     kernel: Kernel
     numbers: Mapping[Label, int]
+    whole: TransitionSystem
+
+    def widened(self) -> Question:
+        """The same with a kernel of all that the model can do."""
+        return replace(self, **_parts(self.whole, self.whole.transitions))
 
     @property
     def lines(self) -> int:
@@ -101,9 +106,13 @@ def question(recording: Recording, interpreter: Interpreter, system: TransitionS
     hidden = frozenset(x for each in recording.hidden for x in instances(interpreter, each, "line 1: hidden"))
     wanted = hidden.union(*(each.labels for lines in lanes for each in lines if each.labels is not None))
     left = tuple(t for t in system.transitions if t.label in wanted)
-    part = replace(system, transitions=left, invariants=(), goals=(), bounds=(), questions=())
-    numbers = {t.label: i for i, t in enumerate(left)}
-    return Question(interpreter, names, lanes, hidden, part, Kernel(part), numbers)
+    return Question(interpreter, names, lanes, hidden, whole=system, **_parts(system, left))
+
+
+def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
+    """A system of some transitions alone, its kernel, and their numbers there."""
+    part = replace(system, transitions=transitions, invariants=(), goals=(), bounds=(), questions=())
+    return {"system": part, "kernel": Kernel(part), "numbers": {t.label: i for i, t in enumerate(transitions)}}
 
 
 def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:

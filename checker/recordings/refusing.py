@@ -52,21 +52,10 @@ class Refusing:
         """The others, each with why it cannot happen; first the one that keeps the rest from being explained."""
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
-            further = {seen.line.place: self._without(seen, at_most) for seen in candidates}
+            wide = self.question.widened()
+            further = {seen.line.place: _further(wide, seen, at_most) for seen in candidates}
             candidates.sort(key=lambda seen: -further[seen.line.place])
         return tuple(Refused(seen.line, self.reasons(seen)) for seen in candidates)
-
-    def _without(self, seen: Seen, at_most: int) -> int:
-        """How many lines can be explained where one of them says less.
-
-        That is, nothing of what the state has then; and if it says nothing of that, not which action it is.
-        """
-        less = replace(seen, checks=())
-        if not seen.checks:
-            less = replace(seen, labels=frozenset(self.question.numbers))
-        lanes = tuple(tuple(less if x is seen else x for x in lines) for lines in self.question.lanes)
-        found = search(replace(self.question, lanes=lanes), at_most, TRIED)
-        return max((node.explained for node in found.furthest), default=0)
 
     # --- why --------------------------------------------------------------------------------------------------------
 
@@ -117,6 +106,17 @@ class Refusing:
         ]
         enabled.sort(key=lambda label: (label.action not in wanted, self.order[label]))
         return tuple(label_text(label) for label in enabled[:NEAREST])
+
+
+def _further(wide: Question, seen: Seen, at_most: int) -> int:
+    """How many lines can be explained where one of them says nothing: any step, or none, and any state after it."""
+    most = 0
+    for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
+        less = replace(seen, labels=labels, checks=())
+        lanes = tuple(tuple(less if x is seen else x for x in lines) for lines in wide.lanes)
+        found = search(replace(wide, lanes=lanes), at_most, TRIED)
+        most = max([most, *(node.explained for node in found.furthest)])
+    return most
 
 
 def state_of(question: Question, node: Node) -> State:
