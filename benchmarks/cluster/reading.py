@@ -1,4 +1,4 @@
-"""What a run left behind as a recording for `kraft`: the controller's log, the brokers' logs, what the producer was told.
+"""What a run left behind as a recording for `kraft`: the metadata log, the brokers' logs, what the producer was told.
 
 The metadata log is one lane, with the exact order of the controller and the state of the partition after each of its
 decisions. Each broker's log is a lane. Brokers are numbered in the order in which the partition is assigned to them.
@@ -14,10 +14,11 @@ from datetime import datetime
 from typing import Any, Final
 
 LAG: Final = 6
+LAGS: Final = "lag-time-passes"
 HIDDEN: Final = (
     "fetch-records",
     "fetch-offset-and-truncate",
-    "lag-time-passes",
+    LAGS,
     "update-metadata-cache",
     "alter-partition",
     "handle-alter-partition-response",
@@ -26,6 +27,8 @@ ALONE: Final = (
     "alter-partition",
     "elect-preferred-leader",
     "elect-leader-for-leaderless-partition",
+    "alter-partition-and-elect",
+    "alter-partition-reassignments",
     "handle-assign-replicas-to-dirs",
 )
 """What may change a partition where no broker comes or goes."""
@@ -40,6 +43,9 @@ class Partition:
     isr: list[int]
     epoch: int
     version: int
+    replicas: list[int]
+    adding: list[int] = field(default_factory=list)
+    removing: list[int] = field(default_factory=list)
     elr: list[int] = field(default_factory=list)
 
     def change(self, data: Mapping[str, Any]) -> None:
@@ -48,10 +54,16 @@ class Partition:
         if data.get("leader", -2) != -2:
             self.leader = data["leader"]
             self.epoch += 1
-        if data.get("isr") is not None:
-            self.isr = data["isr"]
-        if data.get("eligibleLeaderReplicas") is not None:
-            self.elr = data["eligibleLeaderReplicas"]
+        names = {
+            "isr": "isr",
+            "replicas": "replicas",
+            "addingReplicas": "adding",
+            "removingReplicas": "removing",
+            "eligibleLeaderReplicas": "elr",
+        }
+        for theirs, ours in names.items():
+            if data.get(theirs) is not None:
+                setattr(self, ours, data[theirs])
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,7 @@ class Raw:
     order: Sequence[int]
     sent: Sequence[Mapping[str, Any]]
     stops: Sequence[Sequence[Any]]
+    done: Sequence[str]
     metadata: Sequence[Mapping[str, Any]]
     lines: Mapping[int, Sequence[str]]
     logs: Mapping[int, Sequence[Mapping[str, Any]]]
@@ -71,7 +84,7 @@ class Raw:
     def of(data: Mapping[str, Any]) -> Raw:
         run, by = data["run"], ("lines", "logs", "epochs")
         parts = {name: {int(b): x for b, x in data[name].items()} for name in by}
-        return Raw(run["topic"], run["order"], run["sent"], run["stops"], data["metadata"], **parts)
+        return Raw(run["topic"], run["order"], run["sent"], run["stops"], run["done"], data["metadata"], **parts)
 
 
 class Reading:
@@ -80,10 +93,11 @@ class Reading:
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
         self.number = {node: i for i, node in enumerate(raw.order)}
-        self.counts = {"expiries": 0}
+        self.expiries = 0
+        self.reassignments = _reassignments(raw.done)
         self.by_version: dict[int, int] = {}
         self.leaders: dict[int, int] = {}
-        self.last = Partition(raw.order[0], list(raw.order), 0, 0)
+        self.last = Partition(raw.order[0], list(raw.order), 0, 0, list(raw.order))
 
     def recorded(self) -> list[dict[str, Any]]:
         """Header and lines."""
@@ -104,11 +118,13 @@ class Reading:
             "max_leader_epoch": self.last.epoch,
             "max_version": max(1, self.last.version),
             "metadata_lag": max(1, min(LAG, len(controller))),
-            "expiries": self.counts["expiries"],
+            "expiries": self.expiries,
             "crashes": stops.count("crash"),
             "shutdowns": stops.count("finish-controlled-shutdown"),
             "fetch": "one-step",
         }
+        if self.reassignments:
+            settings |= {"reassignments": self.reassignments, "election": "any-order"}
         if settings["crashes"]:
             settings["checkpoint"] = "any"
         lanes = ["controller", *(f"broker {i}" for i in range(len(self.raw.order))), "client"]
@@ -118,9 +134,14 @@ class Reading:
             "model": "kraft",
             "settings": settings,
             "lanes": lanes,
-            "hidden": list(HIDDEN),
+            "hidden": [name for name in HIDDEN if name != LAGS or self.shrinks],
             "about": about,
         }
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether a leader has found a follower to lag: only then it matters that time passes."""
+        return any("Shrinking ISR" in text for lines in self.raw.lines.values() for text in lines)
 
     # --- the controller ---------------------------------------------------------------------------------------------
 
@@ -174,7 +195,7 @@ class Reading:
             return [{"action": "begin-controlled-shutdown", "parameters": {"b": b}}]
         if data.get("fenced", 0) == 1 and node in live:
             live.discard(node)
-            self.counts["expiries"] += 1
+            self.expiries += 1
             return [{"action": x, "parameters": {"b": b}} for x in ("fence-broker", "fence-stopped-broker")]
         return None if not own else [{"action": name} for name in ALONE]
 
@@ -182,6 +203,8 @@ class Reading:
         now = self.last
         leader = None if now.leader == -1 else self.number[now.leader]
         state = {"leader": leader, "isr": self.set_of(now.isr), "epoch": now.epoch, "version": now.version}
+        if self.reassignments:
+            state |= {name: self.set_of(getattr(now, name)) for name in ("replicas", "adding", "removing")}
         return {"state[0]": state, "elr[0]": self.set_of(now.elr), "live": self.set_of(live)}
 
     def set_of(self, nodes: Any) -> list[int]:
@@ -237,6 +260,8 @@ class Reading:
             version = int(re.findall(r"partitionEpoch=(\d+)", text)[0])
             role = found[1]
             yield (leads if role == "leader" else follows), {f"{me}.role": role}, version
+        elif f"Log for partition {name} is renamed to " in text and text.rstrip().count("-delete"):
+            yield {"action": "stop-partitions", "parameters": {"b": b}}, {f"{me}.role": "none"}, None
         elif found := re.search(rf"\[Partition {name} broker=\d+\] Shrinking ISR from [\d,]+ to ([\d,]+)\.", text):
             isr = self.set_of(map(int, found[1].split(",")))
             yield {"action": "shrink-isr", "parameters": {"b": b}}, {f"{me}.pending": isr}, None
@@ -275,6 +300,11 @@ class Reading:
                     "observed": {f"acknowledged[{ids[value]}]": True},
                     "text": f"the producer of {value} is told",
                 }
+
+
+def _reassignments(done: Sequence[str]) -> int:
+    """How many the operator has asked for."""
+    return sum(each.startswith("replicas ") for each in done)
 
 
 def _is(record: Mapping[str, Any], kind: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -51,12 +50,16 @@ class Runner:
         self.ask("create", replicas=list(self.run.order), min_isr=str(MIN_ISR))
         waited_for("all brokers to hear of the topic", lambda: all(map(self.has_heard, BROKERS)))
         self.produce()
-        faults = [self.stop_for_long, self.stop_for_long, self.stop_shortly, self.kill, self.shut_down, self.elect]
-        for fault in self.choose.sample(faults, self.choose.choice((1, 1, 2))):
+        faults = [self.stop_for_long, self.stop_for_long, self.stop_two, self.stop_shortly, self.kill, self.shut_down]
+        if self.choose.random() < 0.15:
+            faults = [self.reassign]
+        for fault in self.choose.sample(faults, min(len(faults), self.choose.choice((1, 1, 2)))):
             fault()
-            if self.choose.random() < 0.6:
+            if self.choose.random() < 0.5:
                 self.produce()
         waited_for("all replicas in the ISR", lambda: self.isr() == set(BROKERS))
+        if self.choose.random() < 0.6:
+            self.elect()
         self.produce()
         time.sleep(3)
         return self.run
@@ -119,6 +122,28 @@ class Runner:
             self.cluster.send(broker, signal.SIGCONT)
         self.active_again(broker)
 
+    def stop_two(self) -> None:
+        """Two brokers stand still until both are fenced: there are fewer in the ISR than min.insync.replicas."""
+        pair = self.choose.sample(BROKERS, 2)
+        self.run.done.append(f"brokers {pair} stand still until they are fenced")
+        for broker in pair:
+            self.cluster.send(broker, signal.SIGSTOP)
+        try:
+            waited_for("them to be fenced", lambda: set(pair) <= inactive(self.cluster.metadata()))
+        finally:
+            for broker in pair:
+                self.cluster.send(broker, signal.SIGCONT)
+        for broker in pair:
+            self.active_again(broker)
+
+    def reassign(self) -> None:
+        """The partition is to be at two brokers, and then at three again."""
+        staying = [self.run.order[0], self.choose.choice(self.run.order[1:])]
+        for replicas in (staying, list(self.run.order)):
+            self.run.done.append(f"replicas {replicas} are asked for: {self.ask('reassign', replicas=replicas)}")
+            waited_for("the replicas to be in the ISR", lambda wanted=set(replicas): self.isr() == wanted)
+            self.produce()
+
     def stop_shortly(self) -> None:
         """A broker stands still for longer than replica.lag.time.max.ms, and for less than its session lasts."""
         broker = self.choose.choice([b for b in BROKERS if b != self.leader()])
@@ -171,6 +196,3 @@ def inactive(records: list[dict[str, Any]]) -> set[int]:
             if fenced == 1 or stops == 1:
                 found |= {data["brokerId"]}
     return found
-
-
-Fault = Callable[[], None]

@@ -1,9 +1,9 @@
 """Is there an order of the lines of all lanes, with hidden steps between them, that a model allows?
 
 What is searched has a state of the model, packed, and how many lines of each lane are explained. A step of the model is
-the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a row; the
-search goes on where fewest were needed, then where most is explained. It forgets nothing that it has visited, and it is
-exact: where it ends without an answer there is none.
+the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a row. The
+search goes on where most is explained, and there with the fewest hidden steps since the last line. It forgets nothing
+that it has visited, and it is exact: where it ends without an answer there is none.
 
 Lines without a step are taken as soon as they hold. Nothing is lost by that: what may happen later, in whatever lane,
 may happen all the same.
@@ -149,15 +149,13 @@ class _Search:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
         if known is not None and known <= run:
-            # Reached before with no more hidden steps in a row, since the last line and on the way: what comes first
-            # off the heap has the fewest on the way, and so have all that come of it.
-            return
+            return  # reached before, with no more hidden steps since the last line: whatever may follow may follow there
         self.least[positions, row] = run
         self.found.visited = len(self.least)
         node = Node(row, positions, run, longest, parent, label, lane)
         self.note(node)
         self.order += 1
-        heapq.heappush(self.heap, (longest, -node.explained, run, self.order, node))
+        heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
         """With all lines without a step that hold in a state."""
@@ -182,10 +180,9 @@ class _Search:
             furthest.append(node)
 
     def batch(self) -> list[Node]:
-        """The next nodes to expand, all with as few hidden steps in a row; the end, if it is among them, is found."""
+        """The next nodes to expand; the end, if it is among them, is found."""
         found: list[Node] = []
-        fewest = self.heap[0][0]
-        while self.heap and len(found) < BATCH and self.heap[0][0] == fewest:
+        while self.heap and len(found) < BATCH:
             node = heapq.heappop(self.heap)[-1]
             if self.least[node.positions, node.row] < node.run:
                 continue

@@ -62,7 +62,7 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
     for number, after in zip(found.steps, found.states[1:], strict=True):
         label = interpreter.labels[number]
         lane = LANES[len(interpreter.actors[number]) % 2] if choose.random() < 0.7 else choose.choice(LANES)
-        observed = dict(choose.sample(all_parts(interpreter, after), choose.choice((0, 0, 1, 2))))
+        observed = dict(choose.sample(all_parts(interpreter, after), choose.choice((0, 0, 1, 3))))
         line: dict[str, Any] = {"lane": lane, "order": counts[lane], "observed": observed}
         if choose.random() < 0.4:
             hidden.add(label.action)
