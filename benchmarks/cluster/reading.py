@@ -14,6 +14,9 @@ from datetime import datetime
 from typing import Any, Final
 
 LAG: Final = 6
+SEEN: Final = ("state[0]", "elr[0]", "live")
+SEEN_BY_BROKERS: Final = ("role", "epoch", "version", "isr")
+"""What changes with a line alone: of the metadata log, or of a broker's own log."""
 LAGS: Final = "lag-time-passes"
 HIDDEN: Final = (
     "fetch-records",
@@ -135,6 +138,7 @@ class Reading:
             "settings": settings,
             "lanes": lanes,
             "hidden": [name for name in HIDDEN if name != LAGS or self.shrinks],
+            "complete": [*SEEN, *(f"replica[0][{b}].{name}" for b in self.number.values() for name in SEEN_BY_BROKERS)],
             "about": about,
         }
 

@@ -20,7 +20,8 @@ FORMAT: Final = 1
 LONGEST: Final = 100_000
 """Lines of a recording, at most."""
 _HEADER: Final[Mapping[str, type]] = {
-    "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "classes": dict, "about": str,
+    "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "complete": list, "classes": dict,
+    "about": str,
 }  # fmt: skip
 _LINE: Final[Mapping[str, type]] = {
     "lane": str, "order": int, "event": object, "observed": dict, "after": list, "text": str,
@@ -70,12 +71,14 @@ class Line:
 class Recording:
     """A run as it was seen: the lines of each lane in their order, and which actions may happen without a line.
 
-    `model` is None where the file does not say; `settings` are those that it gives.
+    `complete` are parts of the state that no such step changes. `model` is None where the file does not say; `settings`
+    are those that it gives.
     """
 
     model: str | None
     settings: dict[str, Any]
     hidden: tuple[Pattern, ...]
+    complete: tuple[str, ...]
     lanes: dict[str, tuple[Line, ...]]
 
     @property
@@ -109,6 +112,7 @@ def recognised(content: bytes) -> Recording:
         header.get("model"),
         header.get("settings", {}),
         tuple(_meant(classes, each, "line 1") for each in _patterns(header.get("hidden", []), 1, "hidden")),
+        tuple(header.get("complete", [])),
         {lane: tuple(_in_domains(classes, each) for each in found) for lane, found in lanes.items()},
     )
 
@@ -143,6 +147,8 @@ def _header(row: int, data: dict[str, Any]) -> dict[str, Any]:
     lanes = data["lanes"]
     if not lanes or not all(isinstance(each, str) and each for each in lanes) or len(set(lanes)) < len(lanes):
         raise DamagedFile(f"line {row}: lanes is not a list of different names")
+    if not all(isinstance(each, str) for each in data.get("complete", [])):
+        raise DamagedFile(f"line {row}: complete is not a list of paths")
     return data
 
 

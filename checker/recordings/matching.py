@@ -68,13 +68,15 @@ class Seen:
 class Question:
     """A recording in the terms of a model: lanes of lines, hidden instances, and a kernel of what may happen at all.
 
-    `numbers` are the transitions of the kernel by their labels; an instance that is never enabled has none.
+    `kept` are the bits of each word that no hidden step changes. `numbers` are the transitions of the kernel by their
+    labels; an instance that is never enabled has none.
     """
 
     interpreter: Interpreter
     names: tuple[str, ...]
     lanes: tuple[tuple[Seen, ...], ...]
     hidden: frozenset[Label]
+    kept: tuple[int, ...]
     system: TransitionSystem
     kernel: Kernel
     numbers: Mapping[Label, int]
@@ -106,7 +108,8 @@ def question(recording: Recording, interpreter: Interpreter, system: TransitionS
     hidden = frozenset(x for each in recording.hidden for x in instances(interpreter, each, "line 1: hidden"))
     wanted = hidden.union(*(each.labels for lines in lanes for each in lines if each.labels is not None))
     left = tuple(t for t in system.transitions if t.label in wanted)
-    return Question(interpreter, names, lanes, hidden, whole=system, **_parts(system, left))
+    kept = _masks(interpreter, layout, recording.complete)
+    return Question(interpreter, names, lanes, hidden, kept, whole=system, **_parts(system, left))
 
 
 def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
@@ -141,28 +144,40 @@ def _value(domain: Domain, data: Any, where: str) -> Value:
 
 
 def _check(interpreter: Interpreter, layout: Layout, path: str, data: Any, where: str) -> Check:
+    domain, place, at = _found(interpreter, path, where)
+    value = _value(domain, data, f"{where}: {path}")
+    masks: dict[int, tuple[int, int]] = {}
+    for bits, leaf in zip(layout.places[at : at + domain.width], domain.encode(value), strict=True):
+        if bits.width:
+            mask, wanted = masks.get(bits.word, (0, 0))
+            masks[bits.word] = mask | bits.mask, wanted | (leaf - bits.low) << bits.shift
+    return Check(path, domain, value, place, tuple((word, *pair) for word, pair in masks.items()))
+
+
+def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> tuple[int, ...]:
+    """The bits that parts of the state have in each word."""
+    masks = [0] * layout.words
+    for path in paths:
+        domain, _, at = _found(interpreter, path, "line 1: complete")
+        for bits in layout.places[at : at + domain.width]:
+            masks[bits.word] |= bits.mask
+    return tuple(masks)
+
+
+def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
+    """The domain of a part of the state, where it is in the values, and the number of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:
         raise UnknownName(f"{where}: the model has no variable {name!r}; {nearest(name, domains)}")
-    domain, at = domains[name], 0
-    for other in domains:
-        if other == name:
-            break
-        at += domains[other].width
+    variable = list(domains).index(name)
+    domain, at = domains[name], sum(each.width for each in list(domains.values())[:variable])
     taken = []
     for step in steps:
         position, inner, before = _part(domain, step, f"{where}: {path}")
         taken.append(position)
         domain, at = inner, at + before
-    value = _value(domain, data, f"{where}: {path}")
-    masks: dict[int, tuple[int, int]] = {}
-    for place, leaf in zip(layout.places[at : at + domain.width], domain.encode(value), strict=True):
-        if place.width:
-            mask, wanted = masks.get(place.word, (0, 0))
-            masks[place.word] = mask | place.mask, wanted | (leaf - place.low) << place.shift
-    bits = tuple((word, mask, wanted) for word, (mask, wanted) in masks.items())
-    return Check(path, domain, value, (list(domains).index(name), tuple(taken)), bits)
+    return domain, (variable, tuple(taken)), at
 
 
 def _steps(path: str) -> list[str]:

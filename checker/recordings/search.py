@@ -149,7 +149,7 @@ class _Search:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
         if known is not None and known <= run:
-            return  # reached before, with no more hidden steps since the last line: whatever may follow may follow there
+            return  # reached before, with no more hidden steps since the last line: the same may follow there
         self.least[positions, row] = run
         self.found.visited = len(self.least)
         node = Node(row, positions, run, longest, parent, label, lane)
@@ -223,6 +223,10 @@ class _Search:
             if inside[source]:
                 self.step(nodes[source], transition, row)
 
+    def keeps(self, before: Row, after: Row) -> bool:
+        """Whether a step leaves alone what only lines may change."""
+        return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
+
     def note_failure(self, nodes: list[Node]) -> None:
         """Remembers the first instance that is asked for where it has no meaning."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
@@ -239,6 +243,6 @@ class _Search:
             if seen.fits(row):
                 positions = (*node.positions[:lane], node.positions[lane] + 1, *node.positions[lane + 1 :])
                 self.push(row, positions, 0, node.longest, node, label, lane)
-        if transition in self.hidden and node.run < self.at_most:
+        if transition in self.hidden and node.run < self.at_most and self.keeps(node.row, row):
             run = node.run + 1
             self.push(row, node.positions, run, max(node.longest, run), node, label, None)

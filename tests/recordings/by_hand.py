@@ -42,7 +42,7 @@ class _ByHand:
     def __init__(self, recording: Recording, interpreter: Interpreter, at_most: int) -> None:
         self.interpreter, self.at_most, self.failed = interpreter, at_most, False
         self.lanes = list(recording.lanes.values())
-        self.hidden = recording.hidden
+        self.hidden, self.complete = recording.hidden, recording.complete
         self.variables = tuple(interpreter.model.domains.items())
         self.known: dict[State, list[tuple[Label, Any]]] = {}
 
@@ -67,7 +67,7 @@ class _ByHand:
             for i in lanes:
                 if self.as_seen(next_lines[i], after):
                     yield after, one_more(positions, i), 0
-            if is_hidden:
+            if is_hidden and self.keeps(state, after):
                 yield after, positions, run + 1
 
     def steps(self, state: State) -> list[tuple[Label, Any]]:
@@ -75,6 +75,9 @@ class _ByHand:
             labels = self.interpreter.labels
             self.known[state] = [(labels[i], after) for i, after in self.interpreter.steps(state)]
         return self.known[state]
+
+    def keeps(self, state: State, after: State) -> bool:
+        return all(part_at(self.variables, state, x) == part_at(self.variables, after, x) for x in self.complete)
 
     def is_one(self, label: Label, pattern: Any) -> bool:
         said = label.to_json()

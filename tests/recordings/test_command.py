@@ -54,13 +54,8 @@ TAMPERED = (
     '"observed": {"token": {"class": "lease", "value": 1720}}, "text": "09:00:32 lease 1720',
     '"observed": {"token": {"class": "lease", "value": 1712}}, "text": "09:00:32 lease 1712',
 )
-BOTH_WORK = (
-    ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 1]]'),
-    (
-        '"order": 2, "event": {"action": "give-back"',
-        '"order": 2, "after": [["anna", 1]], "event": {"action": "give-back"',
-    ),
-)
+APART = ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 2]]')
+"""Anna works when Bert has given back."""
 
 
 @pytest.mark.parametrize(("name", "changes"), [("afternoon", ()), ("tampered", (TAMPERED,))])
@@ -76,22 +71,33 @@ def test_the_example_of_the_page_is_what_happens(tmp_path: Path, name: str, chan
 
 
 def test_the_lines_are_where_the_steps_are(tmp_path: Path) -> None:
-    outcome, data = explained(written(tmp_path))
+    outcome, data = explained(written(tmp_path, APART))
     story = data["explanation"]
-    assert (outcome.code, data["verdict"], story["hidden"], story["in_a_row"]) == (0, "explained", 2, 1)
-    places = [(x["line"]["lane"], x["line"]["order"]) for x in story["trace"] if x["line"] is not None]
-    assert {lane: [o for other, o in places if other == lane] for lane in ("server", "anna", "bert")} == {
-        "server": [1, 2, 3], "anna": [], "bert": [2],
-    }  # fmt: skip
-    held = [(x["action"], *each.values()) for x in story["trace"][1:] for each in x["held"]]
-    assert sorted(held) == [("receive", "anna", 1), ("receive", "bert", 1)]
+    assert (outcome.code, data["verdict"], story["hidden"], story["in_a_row"]) == (0, "explained", 1, 1)
+    assert story["invariants"] == {"one-works": {"verdict": "holds"}}
+    # There is one order of all that: Anna's answer comes last.
+    told = [(x["action"], x["line"], [each["lane"] for each in x["held"]]) for x in story["trace"][1:]]
+    assert told == [
+        ("grant", {"lane": "server", "order": 1}, []),
+        ("expire", {"lane": "server", "order": 2}, []),
+        ("grant", {"lane": "server", "order": 3}, []),
+        ("receive", None, ["bert"]),
+        ("give-back", {"lane": "bert", "order": 2}, []),
+        ("receive", {"lane": "anna", "order": 1}, []),
+    ]
 
 
 def test_an_invariant_that_is_false_in_the_story_is_told(tmp_path: Path) -> None:
-    outcome, data = explained(written(tmp_path, *BOTH_WORK))
-    assert (outcome.code, data["explanation"]["invariants"]["one-works"]["verdict"]) == (12, "violated")
-    # Two grants and an expiry, two answers: both work in the sixth state.
-    assert data["explanation"]["invariants"]["one-works"]["state"] == 6
+    both = (
+        ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 1]]'),
+        (
+            '"order": 2, "event": {"action": "give-back"',
+            '"order": 2, "after": [["anna", 1]], "event": {"action": "give-back"',
+        ),
+    )
+    outcome, data = explained(written(tmp_path, *both))
+    # Two grants and an expiry, two answers: both work in the sixth state, in whatever order.
+    assert (outcome.code, data["explanation"]["invariants"]) == (12, {"one-works": {"verdict": "violated", "state": 6}})
     assert "one-works is false in state 6" in outcome.out
 
 

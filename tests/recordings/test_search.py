@@ -35,9 +35,9 @@ class Stairs(Model):
         s.height += by
 
 
-def asked(*lines: dict[str, Any], at_most: int, limits: Limits = Limits()) -> Found:
+def asked(*lines: dict[str, Any], at_most: int, limits: Limits = Limits(), complete: tuple[str, ...] = ()) -> Found:
     """What comes of a recording in which steps up are hidden."""
-    header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"]}
+    header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"], "complete": [*complete]}
     recording = recognised("\n".join(json.dumps(x) for x in (header, *lines)).encode())
     model = Stairs()
     return search(question(recording, Interpreter(model, {}), trace(model)), at_most, limits)
@@ -114,3 +114,11 @@ def test_limits_end_a_search_without_an_answer() -> None:
     found = asked(height(1, 9), at_most=9, limits=Limits(nodes=3))
     assert (found.end, found.stopped) == (None, "states")
     assert found.furthest
+
+
+def test_no_hidden_step_changes_what_is_said_to_be_complete() -> None:
+    """Heights are complete here: no step up is hidden."""
+    assert asked(height(1, 1), at_most=3).end is not None
+    assert asked(height(1, 1), at_most=3, complete=("height",)).end is None
+    assert asked(height(1, 1), at_most=3, complete=("marked",)).end is not None
+    assert asked({"lane": "climber", "order": 1, "event": "up"}, at_most=3, complete=("height",)).end is not None

@@ -59,13 +59,16 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
     lines: list[dict[str, Any]] = []
     hidden, run, longest = set[str](), 0, 0
     counts = dict.fromkeys(LANES, 0)
-    for number, after in zip(found.steps, found.states[1:], strict=True):
+    kept = {path for path, _ in all_parts(interpreter, found.states[0])}
+    for number, before, after in zip(found.steps, found.states, found.states[1:], strict=False):
         label = interpreter.labels[number]
         lane = LANES[len(interpreter.actors[number]) % 2] if choose.random() < 0.7 else choose.choice(LANES)
         observed = dict(choose.sample(all_parts(interpreter, after), choose.choice((0, 0, 1, 3))))
         line: dict[str, Any] = {"lane": lane, "order": counts[lane], "observed": observed}
         if choose.random() < 0.4:
             hidden.add(label.action)
+            then = dict(all_parts(interpreter, after))
+            kept -= {path for path, value in all_parts(interpreter, before) if then[path] != value}
             run += 1
             longest = max(longest, run)
         else:
@@ -81,7 +84,8 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
                 line["after"] = [[earlier["lane"], earlier["order"]]]
             counts[lane] += choose.choice((1, 3))
             lines.append(line)
-    return [{"recording": 1, "lanes": list(LANES), "hidden": sorted(hidden)}, *lines], longest
+    complete = choose.sample(sorted(kept), min(len(kept), choose.choice((0, 0, 1, 3))))
+    return [{"recording": 1, "lanes": list(LANES), "hidden": sorted(hidden), "complete": complete}, *lines], longest
 
 
 def tampered(interpreter: Interpreter, lines: list[dict[str, Any]], choose: Random) -> list[dict[str, Any]]:
