@@ -43,7 +43,7 @@ def whole(recording: Recording) -> tuple[int, ...]:
     return tuple(map(len, recording.lanes.values()))
 
 
-@examples(30, shrink=False)
+@examples(20, shrink=False)
 @given(models(), st.integers(0, 2**32))
 def test_a_walk_is_explained(source: str, seed: int) -> None:
     _, _, wanted, at_most = asked(source, Random(seed), tampers=False)
@@ -73,14 +73,14 @@ def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at
     return answer
 
 
-@examples(45, shrink=False)
+@examples(40, shrink=False)
 @given(models(), st.integers(0, 2**32))
 def test_what_was_tampered_with_is_refused_where_brute_force_says(source: str, seed: int) -> None:
     recording, interpreter, wanted, at_most = asked(source, Random(seed), tampers=True)
     compare(recording, interpreter, wanted, at_most)
 
 
-@examples(30, shrink=False)
+@examples(20, shrink=False)
 @given(models(), st.integers(0, 2**32))
 def test_with_a_hidden_step_less_the_answer_is_that_of_brute_force(source: str, seed: int) -> None:
     recording, interpreter, wanted, at_most = asked(source, Random(seed), tampers=False)
