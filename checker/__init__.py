@@ -51,7 +51,7 @@ LAYERS: Final = {
     ),
     "commands": (
         "What users start: many checks at once, each told; a model against Kafka; commands; `isrcheck` as a library.",
-        ("scenarios", "exercises", "sweeps", "mutation", "conformance", "review", "cli", "public"),
+        ("scenarios", "exercises", "sweeps", "mutation", "conformance", "recordings", "review", "cli", "public"),
     ),
 }
 """Layers from the lowest to the highest, each with what it is for and its parts."""

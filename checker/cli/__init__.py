@@ -11,8 +11,8 @@ from isrcheck.checker.cli.exits import reporting_failures
 
 COMMANDS: Final = (
     "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",
-    "graph", "scenarios", "regress", "lessons", "grade", "sweep", "export", "crosscheck", "conform", "analyze", "diff",
-    "review", "cache",
+    "graph", "scenarios", "regress", "lessons", "grade", "sweep", "export", "crosscheck", "conform", "explain",
+    "analyze", "diff", "review", "cache",
 )  # fmt: skip
 COMPILING: Final = (
     "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep",
@@ -47,6 +47,6 @@ def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
     Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 13 what
-    must happen may not, 14 Kafka does otherwise, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or
-    damaged file, 152 a limit, 153 input or output failed, 255 a bug in isrcheck.
+    must happen may not, 14 Kafka does otherwise, 15 a recording is not explained, 75 the model cannot be evaluated,
+    130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output failed, 255 a bug in isrcheck.
     """

@@ -1,0 +1,92 @@
+"""Records runs of a real cluster with faults, and explains each by `kraft`.
+
+`python -m benchmarks.cluster OUT --runs 10` keeps in OUT what each run left behind (`N.json`) and its recording
+(`N.ndjson`), and says what `isrcheck explain` answers; `--again` explains what is in OUT already. Java 17 and Maven are
+needed, about 2 GB of memory, and half a minute a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.cluster.reading import Raw, Reading
+from benchmarks.cluster.run import Runner
+from benchmarks.cluster.running import BROKERS, Cluster, cluster
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.recordings.explaining import explain
+from isrcheck.checker.recordings.file import read
+from isrcheck.checker.recordings.report import headline
+from isrcheck.checker.recordings.search import Limits
+
+IN_A_ROW = 6
+SECONDS = 300.0
+
+
+def record(running: Cluster, number: int, seed: int, out: Path) -> None:
+    """One run, kept as it was and as a recording."""
+    runner = Runner(running, number, seed)
+    run = runner.drive()
+    name = f"{run.topic}-0"
+    data = {
+        "run": {**run.__dict__, "sent": [each.__dict__ for each in run.sent]},
+        "metadata": running.metadata(),
+        "lines": {b: [x for x in map(bytes.decode, runner.lines(b)) if name in x] for b in BROKERS},
+        "logs": {b: running.records(b, run.topic) for b in BROKERS},
+        "epochs": {b: running.epochs(b, run.topic) for b in BROKERS},
+    }
+    (out / f"{number}.json").write_text(json.dumps(data))
+    print(f"{number}: {'; '.join(run.done)}", flush=True)
+
+
+def recorded(raw: Path) -> Path:
+    """The recording of a run that was kept."""
+    lines: list[dict[str, Any]] = Reading(Raw.of(json.loads(raw.read_text()))).recorded()
+    path = raw.with_suffix(".ndjson")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def healed(running: Cluster) -> None:
+    """Starts whatever a run that failed has left stopped."""
+    for b in BROKERS:
+        if running.processes[b].poll() is None:
+            running.send(b, signal.SIGCONT)
+        else:
+            running.start(b)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", action="store_true")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    if not asked.again:
+        with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster") as running:
+            for number in range(asked.runs):
+                try:
+                    record(running, number, asked.seed, asked.out)
+                except Failure as failure:
+                    print(f"{number}: not recorded: {failure.message}", flush=True)
+                    healed(running)
+    kraft, verdicts = load_model_class("kraft"), Counter[str]()
+    for raw in sorted(asked.out.glob("*.json"), key=lambda path: int(path.stem)):
+        path = recorded(raw)
+        recording = read(path)
+        answer = explain(recording, kraft, recording.settings, path.name, IN_A_ROW, Limits(seconds=SECONDS))
+        verdicts[answer.verdict] += 1
+        print(f"{headline(answer)}; {answer.visited:,} states, {sum(answer.seconds.values()):.0f} s", flush=True)
+    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""One run: a new topic, records, faults; what was done and when, for the recording."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from benchmarks.cluster.running import BROKERS, Cluster, waited_for
+
+MIN_ISR: Final = 2
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A record that was sent: whether a producer with acks=all was told that it is safe."""
+
+    value: str
+    acknowledged: bool
+
+
+@dataclass
+class Run:
+    """What was done to a topic. `order` are its replicas, `from_size` how long each broker's log was at the start.
+
+    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it.
+    """
+
+    topic: str
+    order: tuple[int, ...]
+    from_size: dict[int, int]
+    sent: list[Sent] = field(default_factory=list)
+    stops: list[tuple[str, int, float]] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+
+class Runner:
+    """Drives one run in a cluster that was quiet before, and leaves it so."""
+
+    def __init__(self, cluster: Cluster, number: int, seed: int) -> None:
+        self.cluster, self.choose = cluster, Random(f"{seed}/{number}")
+        order = tuple(self.choose.sample(BROKERS, len(BROKERS)))
+        self.run = Run(f"t{number}", order, dict.fromkeys(BROKERS, 0))
+
+    def drive(self) -> Run:
+        self.quiet_brokers()
+        self.run.from_size.update({b: self.cluster.log(b).stat().st_size for b in BROKERS})
+        self.ask("create", replicas=list(self.run.order), min_isr=str(MIN_ISR))
+        waited_for("all brokers to hear of the topic", lambda: all(map(self.has_heard, BROKERS)))
+        self.produce()
+        faults = [self.stop_for_long, self.stop_for_long, self.stop_two, self.stop_shortly, self.kill, self.shut_down]
+        if self.choose.random() < 0.15:
+            faults = [self.reassign]
+        for fault in self.choose.sample(faults, min(len(faults), self.choose.choice((1, 1, 2)))):
+            fault()
+            if self.choose.random() < 0.5:
+                self.produce()
+        waited_for("all replicas in the ISR", lambda: self.isr() == set(BROKERS))
+        if self.choose.random() < 0.6:
+            self.elect()
+        self.produce()
+        time.sleep(3)
+        return self.run
+
+    def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
+        return self.cluster.operator.ask(op, topic=self.run.topic, **arguments)
+
+    def has_heard(self, broker: int) -> bool:
+        return any(b"starts at leader epoch" in x and self.name in x for x in self.lines(broker))
+
+    @property
+    def name(self) -> bytes:
+        return f" {self.run.topic}-0 ".encode()
+
+    def lines(self, broker: int) -> list[bytes]:
+        with self.cluster.log(broker).open("rb") as file:
+            file.seek(self.run.from_size[broker])
+            return file.read().splitlines()
+
+    def quiet_brokers(self) -> None:
+        """Waits until every broker is active, and not so only for a moment."""
+
+        def is_quiet() -> bool:
+            return not inactive(self.cluster.metadata())
+
+        waited_for("all brokers to be active", is_quiet)
+
+    def describe(self) -> dict[str, Any]:
+        return self.ask("describe")
+
+    def isr(self) -> set[int]:
+        return set(self.describe().get("isr", ()))
+
+    def leader(self) -> int:
+        found = self.describe().get("leader", -1)
+        return int(found) if found in BROKERS else self.run.order[0]
+
+    def produce(self) -> None:
+        value = f"r{len(self.run.sent)}"
+        answer = self.ask("produce", value=value, seconds=12)
+        self.run.sent.append(Sent(value, "offset" in answer))
+        self.run.done.append(f"{value} is written: {answer}")
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def somebody(self) -> int:
+        """The leader as often as not."""
+        return self.leader() if self.choose.random() < 0.6 else self.choose.choice(BROKERS)
+
+    def stop_for_long(self) -> None:
+        """A broker stands still until it is fenced, and goes on."""
+        broker = self.somebody()
+        self.run.done.append(f"broker {broker} stands still until it is fenced")
+        self.cluster.send(broker, signal.SIGSTOP)
+        try:
+            waited_for("it to be fenced", lambda: broker in inactive(self.cluster.metadata()))
+            if self.choose.random() < 0.5:
+                self.produce()
+        finally:
+            self.cluster.send(broker, signal.SIGCONT)
+        self.active_again(broker)
+
+    def stop_two(self) -> None:
+        """Two brokers stand still until both are fenced: there are fewer in the ISR than min.insync.replicas."""
+        pair = self.choose.sample(BROKERS, 2)
+        self.run.done.append(f"brokers {pair} stand still until they are fenced")
+        for broker in pair:
+            self.cluster.send(broker, signal.SIGSTOP)
+        try:
+            waited_for("them to be fenced", lambda: set(pair) <= inactive(self.cluster.metadata()))
+        finally:
+            for broker in pair:
+                self.cluster.send(broker, signal.SIGCONT)
+        for broker in pair:
+            self.active_again(broker)
+
+    def reassign(self) -> None:
+        """The partition is to be at two brokers, and then at three again."""
+        staying = [self.run.order[0], self.choose.choice(self.run.order[1:])]
+        for replicas in (staying, list(self.run.order)):
+            self.run.done.append(f"replicas {replicas} are asked for: {self.ask('reassign', replicas=replicas)}")
+            waited_for("the replicas to be in the ISR", lambda wanted=set(replicas): self.isr() == wanted)
+            self.produce()
+
+    def stop_shortly(self) -> None:
+        """A broker stands still for longer than replica.lag.time.max.ms, and for less than its session lasts."""
+        broker = self.choose.choice([b for b in BROKERS if b != self.leader()])
+        self.run.done.append(f"broker {broker} stands still for a while")
+        self.cluster.send(broker, signal.SIGSTOP)
+        time.sleep(6)
+        self.cluster.send(broker, signal.SIGCONT)
+        time.sleep(2)
+
+    def kill(self) -> None:
+        broker = self.somebody()
+        self.run.done.append(f"broker {broker} is killed")
+        self.cluster.kill(broker)
+        self.run.stops.append(("crash", broker, time.time()))
+        waited_for("it to be fenced", lambda: broker in inactive(self.cluster.metadata()))
+        if self.choose.random() < 0.5:
+            self.produce()
+        self.cluster.start(broker)
+        self.active_again(broker)
+
+    def shut_down(self) -> None:
+        broker = self.somebody()
+        self.run.done.append(f"broker {broker} is shut down")
+        self.cluster.send(broker, signal.SIGTERM)
+        self.cluster.processes[broker].wait()
+        self.run.stops.append(("finish-controlled-shutdown", broker, time.time()))
+        if self.choose.random() < 0.5:
+            self.produce()
+        self.cluster.start(broker)
+        self.active_again(broker)
+
+    def elect(self) -> None:
+        self.run.done.append(f"the preferred leader is elected: {self.ask('elect')}")
+
+    def active_again(self, broker: int) -> None:
+        waited_for("it to be active", lambda: broker not in inactive(self.cluster.metadata()))
+
+
+def inactive(records: list[dict[str, Any]]) -> set[int]:
+    """The brokers that are not registered, or fenced, or shutting down, after some records of metadata."""
+    found = set(BROKERS)
+    for record in records:
+        data = record["data"]
+        if record["type"] == "RegisterBrokerRecord":
+            found |= {data["brokerId"]}
+        elif record["type"] == "BrokerRegistrationChangeRecord":
+            fenced, stops = data.get("fenced", 0), data.get("inControlledShutdown", 0)
+            if fenced == -1:
+                found -= {data["brokerId"]}
+            if fenced == 1 or stops == 1:
+                found |= {data["brokerId"]}
+    return found

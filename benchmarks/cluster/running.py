@@ -1,0 +1,206 @@
+"""Kafka's server as it is published: a controller, three brokers and an operator, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from isrcheck.checker.conformance.build import java
+from isrcheck.checker.failures import Failure
+from isrcheck.checker.results import Exit
+
+SOURCES: Final = Path(__file__).parent / "java"
+TARGET: Final = SOURCES / "target"
+CONTROLLER: Final = 9
+BROKERS: Final = (0, 1, 2)
+PATIENCE: Final = 180
+"""Seconds within which whatever is waited for comes, on a machine that others use."""
+LOGGING: Final = """\
+status = error
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = ${sys:cluster.log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = INFO
+rootLogger.appenderRef.file.ref = file
+"""
+SETTINGS: Final[Mapping[str, str]] = {
+    "offsets.topic.replication.factor": "1",
+    "num.network.threads": "1",
+    "num.io.threads": "2",
+    "num.replica.fetchers": "1",
+    "replica.lag.time.max.ms": "4000",
+    "replica.fetch.wait.max.ms": "200",
+    "broker.session.timeout.ms": "7000",
+    "broker.heartbeat.interval.ms": "1000",
+    "leader.imbalance.check.interval.seconds": "100000",
+    "log.initial.task.delay.ms": "100",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "group.coordinator.rebalance.protocols": "classic",
+}
+
+
+@cache
+def classpath() -> str:
+    """Kafka with what it needs, from Maven Central; the operator is compiled once."""
+    jar, sources = TARGET / "cluster-1.jar", [SOURCES / "pom.xml", *SOURCES.rglob("*.java")]
+    if not jar.is_file() or any(each.stat().st_mtime > jar.stat().st_mtime for each in sources):
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise Failure("mvn cannot be run here; install a JDK of version 17 or later and Maven", Exit.OUTPUT)
+        done = subprocess.run([maven, "-q", "-B", "package"], cwd=SOURCES, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Failure(f"Maven could not build the operator: {done.stdout[-300:]}", Exit.OUTPUT)
+    return os.pathsep.join([str(jar), (TARGET / "classpath.txt").read_text().strip()])
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+class Operator:
+    """A process that asks the cluster, and reads its files."""
+
+    def __init__(self, servers: str, log: Path) -> None:
+        command = [java(), "-Xmx192m", "-cp", classpath(), f"-Dcluster.log={log}"]
+        command += [f"-Dlog4j2.configurationFile={log.parent / 'log4j2.properties'}", "cluster.Operator", servers]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
+        """What is answered; an error is told as `error`."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"op": op, **arguments}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure("the operator has ended", Exit.OUTPUT)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def must(self, op: str, **arguments: Any) -> dict[str, Any]:
+        """What is answered by what has to succeed."""
+        answer = self.ask(op, **arguments)
+        if "error" in answer:
+            raise Failure(f"{op}: {answer['error']}", Exit.OUTPUT)
+        return answer
+
+
+class Cluster:
+    """The processes by their node ids, and where their files are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        ports = free_ports(4)
+        self.ports = dict(zip((CONTROLLER, *BROKERS), ports, strict=True))
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        (folder / "log4j2.properties").write_text(LOGGING)
+        servers = ",".join(f"127.0.0.1:{self.ports[b]}" for b in BROKERS)
+        self.operator = Operator(servers, folder / "operator.log")
+
+    def data(self, node: int) -> Path:
+        return self.folder / f"data-{node}"
+
+    def log(self, node: int) -> Path:
+        return self.folder / f"node-{node}.log"
+
+    def configured(self) -> None:
+        """Writes the configurations, and formats the folders."""
+        name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        for node in self.ports:
+            is_controller = node == CONTROLLER
+            listener = "CONTROLLER" if is_controller else "PLAINTEXT"
+            settings = {
+                **SETTINGS,
+                "process.roles": "controller" if is_controller else "broker",
+                "node.id": str(node),
+                "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{self.ports[CONTROLLER]}",
+                "controller.listener.names": "CONTROLLER",
+                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+                "listeners": f"{listener}://127.0.0.1:{self.ports[node]}",
+                "log.dirs": str(self.data(node)),
+            }
+            if not is_controller:
+                settings["advertised.listeners"] = settings["listeners"]
+            file = self.folder / f"node-{node}.properties"
+            file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+            self.operator.must("format", file=str(file), id=name)
+
+    def start(self, node: int) -> None:
+        command = [java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classpath()]
+        command += [f"-Dcluster.log={self.log(node)}"]
+        command += [f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}", "kafka.Kafka"]
+        with (self.folder / f"node-{node}.err").open("ab") as errors:
+            self.processes[node] = subprocess.Popen(
+                [*command, str(self.folder / f"node-{node}.properties")], stdout=errors, stderr=errors
+            )
+
+    def send(self, node: int, what: signal.Signals) -> None:
+        self.processes[node].send_signal(what)
+
+    def kill(self, node: int) -> None:
+        self.send(node, signal.SIGKILL)
+        self.processes[node].wait()
+
+    def metadata(self) -> list[dict[str, Any]]:
+        """All records of the metadata log, in their order."""
+        files = sorted((self.data(CONTROLLER) / "__cluster_metadata-0").glob("*.log"))
+        return [x for file in files for x in self.operator.must("metadata", file=str(file))["records"]]
+
+    def records(self, broker: int, topic: str) -> list[dict[str, Any]]:
+        """The records of a broker's replica; none where it has no log."""
+        files = sorted((self.data(broker) / f"{topic}-0").glob("*.log"))
+        return [x for file in files for x in self.operator.must("log", file=str(file))["records"]]
+
+    def epochs(self, broker: int, topic: str) -> list[tuple[int, int]]:
+        """The leader epochs that a replica knows, each with where it starts."""
+        lines = (self.data(broker) / f"{topic}-0" / "leader-epoch-checkpoint").read_text().splitlines()[2:]
+        return [(int(epoch), int(start)) for epoch, start in map(str.split, lines)]
+
+    def end(self) -> None:
+        for process in (*self.processes.values(), self.operator.process):
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def waited_for(what: str, condition: Any, seconds: float = PATIENCE) -> None:
+    """Waits until a condition holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise Failure(f"waited {seconds:.0f} s for {what}", Exit.OUTPUT)
+        time.sleep(0.2)
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """A cluster whose processes are gone at the end."""
+    folder.mkdir(parents=True)
+    found = Cluster(folder)
+    try:
+        found.configured()
+        for node in found.ports:
+            found.start(node)
+        yield found
+    finally:
+        found.end()

@@ -1,0 +1,140 @@
+"""`isrcheck explain`: a recorded run of a real system, explained by a model, or not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from isrcheck.checker.cli.delivery import html_option
+from isrcheck.checker.cli.options import seconds_of, settings_option
+from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.failures import Failure, failure_of
+from isrcheck.checker.results import Exit
+
+if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.recordings.answers import Answer
+    from isrcheck.checker.recordings.file import Recording
+
+
+@click.command("explain", short_help="Explains a recorded run of a real system by a model.")
+@click.argument("file")
+@click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
+@settings_option
+@click.option(
+    "--hidden", "at_most", type=click.IntRange(min=0), metavar="N", help="Hidden steps in a row, at most; 3 by default."
+)
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop when more were visited; 2,000,000.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
+@click.option("--quiet", is_flag=True, help="Print only the answer in one line, and no progress.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the answer as JSON; - is standard output.")
+@html_option
+def command(
+    file: str,
+    spec: str | None,
+    settings: dict[str, str],
+    at_most: int | None,
+    max_states: int | None,
+    max_seconds: float | None,
+    plain: bool,
+    quiet: bool,
+    json_path: str | None,
+    html: str | None,
+) -> None:
+    """Looks for an order of the lines of FILE, and for steps that nobody saw, that the model allows.
+
+    FILE is a recording (docs/explain.md): on each lane the order is known, between lanes it is not. The answer is the
+    story, or the line that no order explains and why it is refused where most is explained.
+
+    Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model has no
+    meaning somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached before.
+    """
+    require_different({"--json": json_path, "--html": html})
+    failure: Failure | None = None
+    try:
+        require_writable(json_path)
+        require_writable(html)
+        answer, loaded = _answer(file, spec, settings, at_most, max_states, max_seconds, quiet)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = failure_of(error)
+        if failure is None or json_path is None or failure.code == Exit.OUTPUT:
+            raise
+        from isrcheck.checker.recordings.answers import unanswered
+
+        write_json(json_path, unanswered(file, failure.message, failure.code))
+        raise
+    _deliver(answer, loaded, plain, quiet, json_path, html)
+    raise click.exceptions.Exit(answer.exit_code)
+
+
+def _answer(
+    file: str,
+    spec: str | None,
+    texts: dict[str, str],
+    at_most: int | None,
+    max_states: int | None,
+    max_seconds: float | None,
+    quiet: bool,
+) -> tuple[Answer, LoadedModel]:
+    from isrcheck.checker.library import blaming
+    from isrcheck.checker.profiles import settings_of
+    from isrcheck.checker.recordings.explaining import HIDDEN, explain
+    from isrcheck.checker.recordings.file import read
+    from isrcheck.checker.recordings.search import NODES, Limits
+    from isrcheck.checker.traces.files import DamagedFile
+    from isrcheck.model.language.errors import UnknownName, nearest
+
+    try:
+        recording = read(Path(file))
+        loaded = _model(recording, spec)
+    except DamagedFile as error:
+        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+    declared = loaded.cls.declared_settings()
+    for name in recording.settings:
+        if name not in declared:
+            raise UnknownName(f"{file}: model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
+    limits = Limits(max_states or NODES, max_seconds)
+    with blaming(loaded.origin):
+        chosen = {**recording.settings, **settings_of(loaded.cls, loaded.name, texts)}
+        most = HIDDEN if at_most is None else at_most
+        try:
+            return explain(recording, loaded, chosen, file, most, limits, None if quiet else _progress), loaded
+        finally:
+            if not quiet and sys.stderr.isatty():
+                click.echo("\r\033[K", err=True, nl=False)
+
+
+def _model(recording: Recording, spec: str | None) -> LoadedModel:
+    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
+    from isrcheck.checker.library import load_model_class, model_names
+    from isrcheck.checker.traces.files import DamagedFile
+
+    if spec is not None:
+        return load_model_class(spec)
+    if recording.model is None:
+        raise DamagedFile("it does not say which model it is of; give --model")
+    if recording.model not in model_names():
+        raise DamagedFile(f"it is of {recording.model!r}, which is not a shipped model; give --model my_model.py")
+    return load_model_class(recording.model)
+
+
+def _progress(visited: int, explained: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{visited:,} states visited, {explained} lines explained", err=True, nl=False)
+
+
+def _deliver(
+    answer: Answer, loaded: LoadedModel, plain: bool, quiet: bool, json_path: str | None, html: str | None
+) -> None:
+    from isrcheck.checker.recordings.report import headline, page_of, report_text
+
+    lines = [headline(answer)] if quiet else report_text(answer, plain=plain)
+    click.echo("\n".join(lines), err=STDOUT in (json_path, html))
+    if html is not None:
+        write_text(html, page_of(answer, loaded.cls(**answer.settings)))
+    if json_path is not None:
+        write_json(json_path, answer.to_json())

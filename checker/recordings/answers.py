@@ -1,0 +1,160 @@
+"""What is said of a recording: the story that explains it, or the line that no order explains, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from isrcheck.checker.recordings.file import Line
+from isrcheck.checker.recordings.likeness import Likeness
+from isrcheck.checker.results import FORMAT, Exit, Trace, told_json
+from isrcheck.checker.told import Story
+
+Verdict = Literal["explained", "unexplained", "incomplete"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """Which lines a state of the story explains: the one that leads to it (None: hidden), and those that hold there."""
+
+    step: Line | None
+    held: tuple[Line, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "line": None if self.step is None else _place(self.step),
+            "held": [_place(line) for line in self.held],
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A path of the model that has all lines in it, replayed by the reference semantics.
+
+    `told` has one for each state. `violated` has the invariants that are false somewhere in it, with the first state
+    (from 1) where they are; `unasked` those that have no meaning at these settings.
+    """
+
+    trace: Trace
+    story: Story
+    told: tuple[Told, ...]
+    hidden: int
+    in_a_row: int
+    holds: tuple[str, ...]
+    violated: dict[str, int]
+    unasked: tuple[str, ...]
+    likeness: tuple[Likeness, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        steps = told_json(self.trace, self.story)
+        return {
+            "trace": [step | told.to_json() for step, told in zip(steps, self.told, strict=True)],
+            "hidden": self.hidden,
+            "in_a_row": self.in_a_row,
+            "invariants": {
+                **{name: {"verdict": "holds"} for name in self.holds},
+                **{name: {"verdict": "violated", "state": state} for name, state in self.violated.items()},
+            },
+            "unasked": list(self.unasked),
+            "resembles": [each.to_json() for each in self.likeness],
+        }
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an instance cannot be a line: the condition that is false, or what is otherwise after it."""
+
+    label: str | None
+    what: str
+    where: str | None = None
+    values: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"instance": self.label, "what": self.what, "where": self.where, "values": dict(self.values)}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A line that comes next in its lane where most is explained, and why it cannot happen there."""
+
+    line: Line
+    reasons: tuple[Reason, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**_place(self.line), "row": self.line.row, "reasons": [each.to_json() for each in self.reasons]}
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Where most is explained: the story until there, what comes next in each lane, and what could happen instead.
+
+    `states` counts the states in which as much is explained, of the first few. `nearest` are instances that are
+    enabled at the end of the story, those like the refused line first.
+    """
+
+    trace: Trace
+    story: Story
+    told: tuple[Told, ...]
+    explained: int
+    states: int
+    refused: tuple[Refused, ...]
+    waiting: tuple[Line, ...]
+    nearest: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        steps = told_json(self.trace, self.story)
+        return {
+            "explained": self.explained,
+            "states": self.states,
+            "trace": [step | told.to_json() for step, told in zip(steps, self.told, strict=True)],
+            "refused": [each.to_json() for each in self.refused],
+            "waiting": [_place(line) for line in self.waiting],
+            "nearest": list(self.nearest),
+        }
+
+
+@dataclass
+class Answer:
+    """What became of one recording. `at_most` is how many hidden steps in a row were allowed."""
+
+    file: str
+    model: str
+    settings: dict[str, Any]
+    lines: int
+    at_most: int
+    visited: int
+    verdict: Verdict
+    exit_code: int
+    reason: str | None = None
+    explanation: Explanation | None = None
+    frontier: Frontier | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "explain": self.file,
+            "model": self.model,
+            "settings": self.settings,
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "reason": self.reason,
+            "lines": self.lines,
+            "hidden_at_most": self.at_most,
+            "visited": self.visited,
+            "explanation": None if self.explanation is None else self.explanation.to_json(),
+            "frontier": None if self.frontier is None else self.frontier.to_json(),
+            "seconds": self.seconds,
+        }
+
+
+def unanswered(file: str, reason: str, code: int) -> dict[str, Any]:
+    """The JSON of a recording that was not looked at."""
+    return Answer(file, "", {}, 0, 0, 0, "incomplete", code, reason).to_json()
+
+
+def _place(line: Line) -> dict[str, Any]:
+    return {"lane": line.lane, "order": line.order}
+
+
+EXIT = {"explained": Exit.HOLDS, "unexplained": Exit.UNEXPLAINED, "incomplete": Exit.LIMIT}

@@ -1,0 +1,231 @@
+"""A recording as a file has it: NDJSON, a header and then what was seen, each line on the lane of whoever saw it.
+
+It is data: checked part by part, never run, and it chooses no code. docs/explain.md has the format, and
+`recording.schema.json` the same for programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from isrcheck.checker.recordings.classes import Classes
+from isrcheck.checker.traces.files import LARGEST_FILE, DamagedFile, parsed
+
+FORMAT: Final = 1
+LONGEST: Final = 100_000
+"""Lines of a recording, at most."""
+_HEADER: Final[Mapping[str, type]] = {
+    "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "complete": list, "classes": dict,
+    "about": str,
+}  # fmt: skip
+_LINE: Final[Mapping[str, type]] = {
+    "lane": str, "order": int, "event": object, "observed": dict, "after": list, "text": str,
+}  # fmt: skip
+_PATTERN: Final[Mapping[str, type]] = {"action": str, "parameters": dict}
+_NAMES: Final = {
+    int: "a whole number", str: "a string", dict: "an object", list: "a list", bool: "true or false",
+}  # fmt: skip
+
+Place = tuple[str, int]
+"""A line: its lane and its order there."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Instances of an action: those that have these values of parameters, as JSON data."""
+
+    action: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was seen at a moment: one of `events` happens (none: nothing), and then the state has what is `observed`.
+
+    `after` are lines that come before. `row` is the number of the line in the file, from 1.
+    """
+
+    lane: str
+    order: int
+    events: tuple[Pattern, ...]
+    observed: dict[str, Any]
+    after: tuple[Place, ...]
+    text: str | None
+    row: int
+
+    @property
+    def place(self) -> Place:
+        return self.lane, self.order
+
+    @property
+    def title(self) -> str:
+        return f"{self.lane} {self.order}"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run as it was seen: the lines of each lane in their order, and which actions may happen without a line.
+
+    `complete` are parts of the state that no such step changes. `model` is None where the file does not say; `settings`
+    are those that it gives.
+    """
+
+    model: str | None
+    settings: dict[str, Any]
+    hidden: tuple[Pattern, ...]
+    complete: tuple[str, ...]
+    lanes: dict[str, tuple[Line, ...]]
+
+    @property
+    def lines(self) -> int:
+        return sum(map(len, self.lanes.values()))
+
+
+def read(path: Path) -> Recording:
+    """The recording in a file; OSError where it cannot be read, `DamagedFile` where it is none."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise DamagedFile(f"it is larger than {LARGEST_FILE // 2**20} MiB")
+    return recognised(content)
+
+
+def recognised(content: bytes) -> Recording:
+    """The recording with this content; `DamagedFile` where it is none."""
+    rows = [(row, text) for row, text in enumerate(content.split(b"\n"), 1) if text.strip()]
+    if not rows:
+        raise DamagedFile("it is empty; a recording begins with a header")
+    if len(rows) > LONGEST + 1:
+        raise DamagedFile(f"it has more than {LONGEST} lines")
+    data = [(row, _object(row, text)) for row, text in rows]
+    header = _header(*data[0])
+    lines = [_line(row, each, header["lanes"]) for row, each in data[1:]]
+    classes = Classes.of(header.get("classes", {}), _values(lines))
+    lanes = {lane: _in_order(lane, [each for each in lines if each.lane == lane]) for lane in header["lanes"]}
+    _require_some_order(lanes)
+    return Recording(
+        header.get("model"),
+        header.get("settings", {}),
+        tuple(_meant(classes, each, "line 1") for each in _patterns(header.get("hidden", []), 1, "hidden")),
+        tuple(header.get("complete", [])),
+        {lane: tuple(_in_domains(classes, each) for each in found) for lane, found in lanes.items()},
+    )
+
+
+def _object(row: int, text: bytes) -> dict[str, Any]:
+    try:
+        data = parsed(text)
+    except DamagedFile as error:
+        raise DamagedFile(f"line {row}: {error}") from None
+    if not isinstance(data, dict):
+        raise DamagedFile(f"line {row}: it is not an object")
+    return data
+
+
+def _typed(row: int, data: dict[str, Any], known: Mapping[str, type], required: tuple[str, ...], what: str) -> None:
+    """That an object has no other entries than those that are known, of their types, and all that are required."""
+    for name in required:
+        if name not in data:
+            raise DamagedFile(f"line {row}: {what} has no {name!r}")
+    for name, value in data.items():
+        if name not in known:
+            raise DamagedFile(f"line {row}: {what} has {name!r}; known: {', '.join(known)}")
+        kind = known[name]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise DamagedFile(f"line {row}: {name} is not {_NAMES[kind]}")
+
+
+def _header(row: int, data: dict[str, Any]) -> dict[str, Any]:
+    _typed(row, data, _HEADER, ("recording", "lanes"), "the header")
+    if data["recording"] != FORMAT:
+        raise DamagedFile(f"line {row}: its format is {data['recording']}; this isrcheck reads format {FORMAT}")
+    lanes = data["lanes"]
+    if not lanes or not all(isinstance(each, str) and each for each in lanes) or len(set(lanes)) < len(lanes):
+        raise DamagedFile(f"line {row}: lanes is not a list of different names")
+    if not all(isinstance(each, str) for each in data.get("complete", [])):
+        raise DamagedFile(f"line {row}: complete is not a list of paths")
+    return data
+
+
+def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
+    _typed(row, data, _LINE, ("lane", "order"), "a line")
+    if data["lane"] not in lanes:
+        raise DamagedFile(f"line {row}: the header has no lane {data['lane']!r}; known: {', '.join(lanes)}")
+    if "event" not in data and not data.get("observed"):
+        raise DamagedFile(f"line {row}: it has neither an event nor anything observed")
+    events = _patterns(data["event"], row, "event") if "event" in data else ()
+    if "event" in data and not events:
+        raise DamagedFile(f"line {row}: event is an empty list; name the actions that it may be")
+    after = tuple(_place(row, each, lanes) for each in data.get("after", []))
+    return Line(data["lane"], data["order"], events, data.get("observed", {}), after, data.get("text"), row)
+
+
+def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
+    """One object with an action, or several: any of them."""
+    found = []
+    for each in data if isinstance(data, list) else [data]:
+        each = {"action": each} if isinstance(each, str) else each
+        if not isinstance(each, dict):
+            raise DamagedFile(f"line {row}: {what} is neither an action nor a list of actions")
+        _typed(row, each, _PATTERN, ("action",), what)
+        found.append(Pattern(each["action"], each.get("parameters", {})))
+    return tuple(found)
+
+
+def _place(row: int, data: Any, lanes: list[str]) -> Place:
+    if not isinstance(data, list) or len(data) != 2 or data[0] not in lanes or type(data[1]) is not int:
+        raise DamagedFile(f'line {row}: after is not a list of lines, each ["lane", order]')
+    return data[0], data[1]
+
+
+def _in_order(lane: str, lines: list[Line]) -> list[Line]:
+    found = sorted(lines, key=lambda each: each.order)
+    for one, other in pairwise(found):
+        if one.order == other.order:
+            raise DamagedFile(f"line {other.row}: lane {lane!r} has order {one.order} at line {one.row} already")
+    return found
+
+
+def _require_some_order(lanes: dict[str, list[Line]]) -> None:
+    """That every line named by `after` is there, and that some order of all lines obeys all that is said of it."""
+    known = {each.place for lines in lanes.values() for each in lines}
+    before: dict[Place, set[Place]] = {}
+    for lines in lanes.values():
+        for i, each in enumerate(lines):
+            for lane, order in each.after:
+                if (lane, order) not in known:
+                    raise DamagedFile(f"line {each.row}: after names {lane} {order}, which is not there")
+            before[each.place] = {*each.after, *(other.place for other in lines[max(0, i - 1) : i])}
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError as error:
+        circle = " after ".join(f"{lane} {order}" for lane, order in reversed(error.args[1]))
+        raise DamagedFile(f"no order is possible: {circle}") from None
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def _values(lines: list[Line]) -> list[tuple[str, Any]]:
+    """All data in which values of classes may be, each with the line that has it."""
+    found = []
+    for each in lines:
+        where = f"line {each.row}"
+        found += [(where, event.parameters) for event in each.events] + [(where, each.observed)]
+    return found
+
+
+def _meant(classes: Classes, pattern: Pattern, where: str) -> Pattern:
+    return Pattern(pattern.action, classes.meant(pattern.parameters, where))
+
+
+def _in_domains(classes: Classes, line: Line) -> Line:
+    where = f"line {line.row}"
+    events = tuple(_meant(classes, each, where) for each in line.events)
+    observed = classes.meant(line.observed, where)
+    return Line(line.lane, line.order, events, observed, line.after, line.text, line.row)

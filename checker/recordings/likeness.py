@@ -1,0 +1,58 @@
+"""Which recorded scenarios a story is like: by the actions that both take, repetitions counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from isrcheck.checker.results import Trace
+from isrcheck.checker.scenarios import collection
+from isrcheck.checker.scenarios.scenario import read
+from isrcheck.checker.traces.files import read as read_traces
+
+TRACE: Final = "trace.itf.json"
+SHOWN: Final = 3
+LEAST: Final = 0.3
+"""How much two paths share that are called alike, at least."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """A scenario, and which share of the steps of both, taken together, both have: 1 where the actions are the same."""
+
+    scenario: str
+    title: str
+    share: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scenario": self.scenario, "title": self.title, "share": round(self.share, 2)}
+
+
+def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
+    """The shipped scenarios of a model that a trace is most like, and that it is like at all."""
+    own = Counter(step.label.action for step in trace.steps[1:] if step.label is not None)
+    found = [Likeness(name, title, share(own, actions)) for name, title, actions in _recorded(model)]
+    alike = [each for each in found if each.share >= LEAST]
+    return tuple(sorted(alike, key=lambda each: (-each.share, each.scenario))[:SHOWN])
+
+
+def share(one: Counter[str], other: Counter[str]) -> float:
+    """The size of what two bags share over that of what they have together.
+
+    >>> share(Counter("aab"), Counter("abb"))
+    0.5
+    """
+    together = (one | other).total()
+    return (one & other).total() / together if together else 0.0
+
+
+def _recorded(model: str) -> Iterator[tuple[str, str, Counter[str]]]:
+    """Name, title and actions of each shipped scenario of a model that has a recorded path."""
+    for folder, root in collection.folders((str(collection.shipped()),)):
+        if (folder / TRACE).is_file():
+            scenario = read(folder, root)
+            if scenario.model == model:
+                states = read_traces(folder / TRACE).recordings[0].states
+                yield scenario.name, scenario.title, Counter(x["action"] for x in states[1:] if "action" in x)

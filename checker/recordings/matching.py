@@ -1,0 +1,201 @@
+"""A recording against a model: which instances each line may be, and what a packed state must have where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.recordings.file import Line, Pattern, Recording
+from isrcheck.checker.traces.files import from_json
+from isrcheck.checker.wording.values import text_of
+from isrcheck.model.language.domains import Domain, Per, Record, Value
+from isrcheck.model.language.errors import UnknownName, nearest
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label, Transition, TransitionSystem
+
+Row = tuple[int, ...]
+"""A packed state: its words."""
+Positions = tuple[int, ...]
+"""How many lines of each lane have been explained."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A part of the state that was observed, and its value; `bits` are (word, mask, wanted) of a packed state."""
+
+    path: str
+    domain: Domain
+    value: Value
+    place: tuple[int, tuple[int, ...]]
+    bits: tuple[tuple[int, int, int], ...]
+
+    def holds(self, row: Row) -> bool:
+        return all(row[word] & mask == wanted for word, mask, wanted in self.bits)
+
+    def found(self, state: State) -> Value:
+        """The value that a state has there."""
+        position, steps = self.place
+        value = state[position]
+        for step in steps:
+            value = value[step]
+        return value
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A line: the labels of the instances that it may be (None: no step), what was observed, what comes before.
+
+    `after` has, for lanes, how many of their lines must have been explained.
+    """
+
+    line: Line
+    labels: frozenset[Label] | None
+    checks: tuple[Check, ...]
+    after: tuple[tuple[int, int], ...]
+
+    def may_come(self, positions: Positions) -> bool:
+        return all(positions[lane] >= least for lane, least in self.after)
+
+    def fits(self, row: Row) -> bool:
+        return all(check.holds(row) for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A recording in the terms of a model: lanes of lines, hidden instances, and a kernel of what may happen at all.
+
+    `kept` are the bits of each word that no hidden step changes. `numbers` are the transitions of the kernel by their
+    labels; an instance that is never enabled has none.
+    """
+
+    interpreter: Interpreter
+    names: tuple[str, ...]
+    lanes: tuple[tuple[Seen, ...], ...]
+    hidden: frozenset[Label]
+    kept: tuple[int, ...]
+    system: TransitionSystem
+    kernel: Kernel
+    numbers: Mapping[Label, int]
+    whole: TransitionSystem
+
+    def widened(self) -> Question:
+        """The same with a kernel of all that the model can do."""
+        return replace(self, **_parts(self.whole, self.whole.transitions))
+
+    @property
+    def lines(self) -> int:
+        return sum(map(len, self.lanes))
+
+
+def question(recording: Recording, interpreter: Interpreter, system: TransitionSystem) -> Question:
+    """What is to be explained; `UnknownName` for what a recording names and the model does not have."""
+    layout = Layout(system.leaves)
+    names = tuple(recording.lanes)
+    counted = {line.place: i + 1 for lines in recording.lanes.values() for i, line in enumerate(lines)}
+
+    def seen(line: Line) -> Seen:
+        where = f"line {line.row}"
+        labels = frozenset(x for each in line.events for x in instances(interpreter, each, where))
+        checks = tuple(_check(interpreter, layout, path, data, where) for path, data in line.observed.items())
+        after = tuple((names.index(lane), counted[lane, order]) for lane, order in line.after)
+        return Seen(line, labels if line.events else None, checks, after)
+
+    lanes = tuple(tuple(map(seen, lines)) for lines in recording.lanes.values())
+    hidden = frozenset(x for each in recording.hidden for x in instances(interpreter, each, "line 1: hidden"))
+    wanted = hidden.union(*(each.labels for lines in lanes for each in lines if each.labels is not None))
+    left = tuple(t for t in system.transitions if t.label in wanted)
+    kept = _masks(interpreter, layout, recording.complete)
+    return Question(interpreter, names, lanes, hidden, kept, whole=system, **_parts(system, left))
+
+
+def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
+    """A system of some transitions alone, its kernel, and their numbers there."""
+    part = replace(system, transitions=transitions, invariants=(), goals=(), bounds=(), questions=())
+    return {"system": part, "kernel": Kernel(part), "numbers": {t.label: i for i, t in enumerate(transitions)}}
+
+
+def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:
+    """The instances that a pattern stands for."""
+    if pattern.action not in interpreter.actions:
+        raise UnknownName(
+            f"{where}: there is no action {pattern.action!r}; {nearest(pattern.action, interpreter.actions)}"
+        )
+    known = [label for label in interpreter.labels if label.action == pattern.action]
+    if not known:
+        raise UnknownName(f"{where}: action {pattern.action} has no instance at these settings")
+    domains = dict(zip((n for n, _ in known[0].parameters), known[0].domains, strict=True))
+    wanted = {}
+    for name, data in pattern.parameters.items():
+        if name not in domains:
+            raise UnknownName(f"{where}: {pattern.action} has no parameter {name!r}; {nearest(name, domains)}")
+        wanted[name] = _value(domains[name], data, f"{where}: {pattern.action}: {name}")
+    return [x for x in known if all(dict(x.parameters)[name] == value for name, value in wanted.items())]
+
+
+def _value(domain: Domain, data: Any, where: str) -> Value:
+    try:
+        return from_json(domain, data)
+    except (ValueError, RecursionError) as error:
+        raise UnknownName(f"{where}: {error or 'nested too deeply'}") from None
+
+
+def _check(interpreter: Interpreter, layout: Layout, path: str, data: Any, where: str) -> Check:
+    domain, place, at = _found(interpreter, path, where)
+    value = _value(domain, data, f"{where}: {path}")
+    masks: dict[int, tuple[int, int]] = {}
+    for bits, leaf in zip(layout.places[at : at + domain.width], domain.encode(value), strict=True):
+        if bits.width:
+            mask, wanted = masks.get(bits.word, (0, 0))
+            masks[bits.word] = mask | bits.mask, wanted | (leaf - bits.low) << bits.shift
+    return Check(path, domain, value, place, tuple((word, *pair) for word, pair in masks.items()))
+
+
+def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> tuple[int, ...]:
+    """The bits that parts of the state have in each word."""
+    masks = [0] * layout.words
+    for path in paths:
+        domain, _, at = _found(interpreter, path, "line 1: complete")
+        for bits in layout.places[at : at + domain.width]:
+            masks[bits.word] |= bits.mask
+    return tuple(masks)
+
+
+def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
+    """The domain of a part of the state, where it is in the values, and the number of its first leaf."""
+    domains = interpreter.model.domains
+    name, *steps = _steps(path)
+    if name not in domains:
+        raise UnknownName(f"{where}: the model has no variable {name!r}; {nearest(name, domains)}")
+    variable = list(domains).index(name)
+    domain, at = domains[name], sum(each.width for each in list(domains.values())[:variable])
+    taken = []
+    for step in steps:
+        position, inner, before = _part(domain, step, f"{where}: {path}")
+        taken.append(position)
+        domain, at = inner, at + before
+    return domain, (variable, tuple(taken)), at
+
+
+def _steps(path: str) -> list[str]:
+    """`state[0].epoch` as `state`, `0`, `epoch`."""
+    return [step for step in path.replace("[", ".").replace("]", "").split(".") if step] or [""]
+
+
+def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
+    """The position of a part, its domain, and how many leaves stand before it."""
+    if isinstance(domain, Record):
+        if step not in domain.fields:
+            raise UnknownName(f"{where}: there is no field {step!r}; {nearest(step, domain.fields)}")
+        position, inner = domain.fields[step]
+        return position, inner, sum(each.width for each in domain.domains[:position])
+    if isinstance(domain, Per):
+        keys = [text_of(domain.index, key) for key in domain.index.values()]
+        if step not in keys:
+            raise UnknownName(f"{where}: there is no index [{step}]; {nearest(step, keys)}")
+        position = keys.index(step)
+        return position, domain.element, position * domain.element.width
+    raise UnknownName(f"{where}: {domain} has no parts; name what is before [{step}]")

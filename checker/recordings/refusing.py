@@ -1,0 +1,131 @@
+"""Why a line cannot come where most is explained, and which of several lines is the one that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.recordings.answers import Reason, Refused
+from isrcheck.checker.recordings.file import Line
+from isrcheck.checker.recordings.matching import Check, Question, Seen
+from isrcheck.checker.recordings.search import Limits, Node, search
+from isrcheck.checker.traces.refusals import unmet_requirement
+from isrcheck.checker.wording.values import label_text, text_of
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.model import as_parameter
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+
+REASONS: Final = 4
+INSTANCES: Final = 12
+NEAREST: Final = 6
+TRIED: Final = Limits(nodes=100_000)
+"""How far it is looked for what is wrong."""
+
+
+class Refusing:
+    """The states in which most is explained, told by the reference semantics."""
+
+    def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
+        self.question, self.interpreter = question, question.interpreter
+        self.order = {label: i for i, label in enumerate(self.interpreter.labels)}
+        self.nodes = sorted(nodes, key=lambda node: node.hidden)
+        self.positions = self.nodes[0].positions
+        self.nodes = [node for node in self.nodes if node.positions == self.positions]
+        self.states = [state_of(question, node) for node in self.nodes]
+
+    @property
+    def next(self) -> list[Seen]:
+        """The next line of each lane that has one."""
+        lanes = zip(self.question.lanes, self.positions, strict=True)
+        return [lines[position] for lines, position in lanes if position < len(lines)]
+
+    @property
+    def waiting(self) -> tuple[Line, ...]:
+        """Those that come after others which did not happen."""
+        return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
+
+    def refused(self, at_most: int) -> tuple[Refused, ...]:
+        """The others, each with why it cannot happen; first the one that keeps the rest from being explained."""
+        candidates = [seen for seen in self.next if seen.may_come(self.positions)]
+        if len(candidates) > 1:
+            wide = self.question.widened()
+            further = {seen.line.place: _further(wide, seen, at_most) for seen in candidates}
+            candidates.sort(key=lambda seen: -further[seen.line.place])
+        return tuple(Refused(seen.line, self.reasons(seen)) for seen in candidates)
+
+    # --- why --------------------------------------------------------------------------------------------------------
+
+    def reasons(self, seen: Seen) -> tuple[Reason, ...]:
+        """What keeps a line from happening, most frequent first; in the state with the fewest hidden steps if equal."""
+        counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
+        for state in self.states:
+            for reason in self._reasons(seen, state):
+                counted.setdefault((reason.label, reason.what, reason.where), []).append(reason)
+        return tuple(found[0] for found in sorted(counted.values(), key=len, reverse=True)[:REASONS])
+
+    def _reasons(self, seen: Seen, state: State) -> Iterator[Reason]:
+        if seen.labels is None:
+            yield from (_otherwise(None, check, state) for check in seen.checks if check.found(state) != check.value)
+            return
+        if not seen.labels:
+            yield Reason(None, "there is no such instance")
+        for label in sorted(seen.labels, key=self.order.__getitem__)[:INSTANCES]:
+            yield from self._against(label, seen, state)
+
+    def _against(self, label: Label, seen: Seen, state: State) -> Iterator[Reason]:
+        text = label_text(label)
+        try:
+            after = self.interpreter.step(state, self.order[label])
+            if after is None:
+                yield self._disabled(label, text, state)
+                return
+        except EvaluationError as error:
+            yield Reason(text, f"it has no meaning there: {error.what}", error.where)
+            return
+        yield from (_otherwise(text, check, after) for check in seen.checks if check.found(after) != check.value)
+
+    def _disabled(self, label: Label, text: str, state: State) -> Reason:
+        model = self.interpreter.model
+        arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
+        unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
+        if unmet is None:
+            return Reason(text, "there is no such instance")
+        return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
+
+    def nearest(self) -> tuple[str, ...]:
+        """Instances that are enabled there: of the actions of refused lines first, then in the model's order."""
+        wanted = {label.action for seen in self.next for label in seen.labels or ()}
+        enabled = [
+            self.interpreter.labels[number]
+            for number, after in self.interpreter.steps(self.states[0])
+            if not isinstance(after, EvaluationError)
+        ]
+        enabled.sort(key=lambda label: (label.action not in wanted, self.order[label]))
+        return tuple(label_text(label) for label in enabled[:NEAREST])
+
+
+def _further(wide: Question, seen: Seen, at_most: int) -> int:
+    """How many lines can be explained where one of them says nothing: any step, or none, and any state after it."""
+    most = 0
+    for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
+        less = replace(seen, labels=labels, checks=())
+        lanes = tuple(tuple(less if x is seen else x for x in lines) for lines in wide.lanes)
+        found = search(replace(wide, lanes=lanes), at_most, TRIED)
+        most = max([most, *(node.explained for node in found.furthest)])
+    return most
+
+
+def state_of(question: Question, node: Node) -> State:
+    """The state of a node, by values."""
+    (leaves,) = question.kernel.layout.unpack(np.array([node.row], dtype=np.uint64)).tolist()
+    return question.system.decode(leaves)
+
+
+def _otherwise(label: str | None, check: Check, state: State) -> Reason:
+    found, wanted = text_of(check.domain, check.found(state)), text_of(check.domain, check.value)
+    when = "" if label is None else " then"
+    return Reason(label, f"{check.path} is {found}{when}, and was seen as {wanted}")

@@ -1,0 +1,124 @@
+"""The answer about a recording as text: the story with the line that each step is, or where the story ends and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isrcheck.checker.recordings.answers import Answer, Explanation, Frontier, Reason, Told
+from isrcheck.checker.reports.counterexample import told_text
+from isrcheck.checker.results import Trace
+from isrcheck.checker.told import Story
+from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural
+from isrcheck.model.language import Model
+from isrcheck.model.language.system import shown
+
+WORDS = {"explained": "EXPLAINED", "unexplained": "NOT EXPLAINED", "incomplete": "INCOMPLETE"}
+STYLES = {"explained": "good", "unexplained": "bad", "incomplete": "open"}
+
+
+def headline(answer: Answer, ink: Ink = PLAIN) -> str:
+    """The verdict in one line."""
+    word = ink(STYLES[answer.verdict], WORDS[answer.verdict])
+    return f"{word}  {answer.file}: {_what(answer)}"
+
+
+def _what(answer: Answer) -> str:
+    found, frontier = answer.explanation, answer.frontier
+    if found is not None:
+        steps = plural(found.trace.length - 1, "step")
+        hidden = f"{found.hidden} of them hidden" + (f", at most {found.in_a_row} in a row" if found.hidden else "")
+        broken = f"; false in it: {', '.join(found.violated)}" if found.violated else ""
+        return f"{plural(answer.lines, 'line')} in {steps} of {answer.model}, {hidden}{broken}"
+    explained = 0 if frontier is None else frontier.explained
+    of = f"{number(explained)} of {plural(answer.lines, 'line')}"
+    if answer.verdict == "incomplete":
+        return f"{answer.reason}; {of} explained so far, {number(answer.visited)} states visited"
+    assert frontier is not None
+    first = f"; {frontier.refused[0].line.title} is refused" if frontier.refused else ""
+    return f"{of} by {answer.model}{first}"
+
+
+def report_text(answer: Answer, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+    """The whole answer in lines."""
+    lines = [headline(answer, ink)]
+    settings = ", ".join(f"{name}={shown(value)}" for name, value in answer.settings.items())
+    lines += [f"  {plural(answer.visited, 'state')} visited, at most {answer.at_most} hidden steps in a row"]
+    lines += [f"  settings: {settings}"]
+    if answer.explanation is not None:
+        lines += _explanation(answer.explanation, ink, plain)
+    elif answer.frontier is not None:
+        lines += _frontier(answer, answer.frontier, ink, plain)
+    return lines
+
+
+def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
+    lines = ["", ink("head", "What may have happened"), *_told(found.trace, found.story, found.told, ink, plain)]
+    lines += ["", ink("head", "Invariants along it")]
+    lines += [f"  {ink('bad', name)} is false in state {state}" for name, state in found.violated.items()]
+    lines += [f"  {', '.join(found.holds)}: true in every state"] if found.holds else []
+    lines += [f"  {', '.join(found.unasked)}: not asked, without a meaning at these settings"] if found.unasked else []
+    if found.likeness:
+        lines += ["", ink("head", "Scenarios with most of their actions in common")]
+        lines += columns((each.scenario, f"{each.share:.0%}", each.title) for each in found.likeness)
+    return lines
+
+
+def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[str]:
+    lines = ["", ink("head", f"What can be explained: {found.explained} of {plural(answer.lines, 'line')}")]
+    return [*lines, *_told(found.trace, found.story, found.told, ink, plain), "", *_ending(answer, found, ink)]
+
+
+def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
+    """What comes next in the lanes, why it cannot happen there, and what could."""
+    ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
+    lines = [ink("head", f"What comes next in the lanes, and {ends}")]
+    for each in found.refused:
+        seen = f": {each.line.text}" if each.line.text else ""
+        lines += [f"  {ink('bad', each.line.title)} (line {each.line.row} of the file){seen}"]
+        for reason in each.reasons:
+            lines += _reason(reason)
+    if found.waiting:
+        lines += [f"  after these: {', '.join(line.title for line in found.waiting)}"]
+    others = f", and in {plural(found.states - 1, 'other state')} with as much explained" if found.states > 1 else ""
+    lines += [f"  seen in state {found.trace.length}{others}"]
+    if found.nearest:
+        lines += ["", ink("head", f"What could happen in state {found.trace.length}")]
+        lines += [f"  {each}" for each in found.nearest]
+    return lines
+
+
+def _reason(reason: Reason) -> list[str]:
+    about = "" if reason.label is None else f"{reason.label}: "
+    where = "" if reason.where is None else f" ({reason.where})"
+    return [f"    {about}{reason.what}{where}", *columns(reason.values, "      ")]
+
+
+def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
+    """The story, each step with the line that it is."""
+    noted = [
+        replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
+    ]
+    return told_text(trace, None if plain else replace(story, sentences=tuple(noted)), ink)
+
+
+def note(told: Told) -> str:
+    """`controller 3; then broker 1 2`: the line that a step is, and those that hold after it."""
+    step = "hidden" if told.step is None else told.step.title
+    return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
+
+
+def page_of(answer: Answer, model: Model) -> str:
+    """The answer as a page for a browser."""
+    from isrcheck.checker.pages.findings import told_trace
+    from isrcheck.checker.pages.page import page
+
+    stories = {}
+    part = answer.explanation or answer.frontier
+    if part is not None:
+        data = told_trace(model, part.trace)
+        for step, told in zip(data["steps"][1:], part.told[1:], strict=True):
+            step["sentence"] += f" [{note(told)}]"
+        said = [headline(answer), *([] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN))]
+        stories["1"] = {**data, "title": WORDS[answer.verdict].capitalize(), "falsified": [], "refused": said}
+    settings = [(name, shown(value)) for name, value in answer.settings.items()]
+    return page("show.html", stories, file=answer.file, model=answer.model, settings=settings, stories=stories)

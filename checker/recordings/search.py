@@ -1,0 +1,248 @@
+"""Is there an order of the lines of all lanes, with hidden steps between them, that a model allows?
+
+What is searched has a state of the model, packed, and how many lines of each lane are explained. A step of the model is
+the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a row. The
+search goes on where most is explained, and there with the fewest hidden steps since the last line. It forgets nothing
+that it has visited, and it is exact: where it ends without an answer there is none.
+
+Lines without a step are taken as soon as they hold. Nothing is lost by that: what may happen later, in whatever lane,
+may happen all the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from isrcheck.checker.kernel.tally import FAILURES
+from isrcheck.checker.kernel.verdicts import OUTSIDE
+from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
+from isrcheck.model.language.system import Label
+
+BATCH: Final = 256
+"""States that are expanded at once: arrays of one cost nearly as much as of a hundred."""
+FURTHEST: Final = 256
+"""States kept of those that explain most."""
+NODES: Final = 2_000_000
+"""What is visited at most, where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state with what is explained before it, and how it was reached: by a step from `parent`, of a lane or hidden.
+
+    `run` counts the hidden steps since the last line with a step, `longest` is the most there were in a row.
+    """
+
+    row: Row
+    positions: Positions
+    run: int
+    longest: int
+    parent: Node | None
+    label: Label | None
+    lane: int | None
+
+    @property
+    def explained(self) -> int:
+        return sum(self.positions)
+
+    @property
+    def path(self) -> list[Node]:
+        """From an initial state to this one."""
+        node: Node | None = self
+        found = []
+        while node is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+    @property
+    def hidden(self) -> int:
+        """Hidden steps on the way."""
+        return sum(node.label is not None and node.lane is None for node in self.path)
+
+
+@dataclass
+class Found:
+    """What came of a search: the end of an explanation, or none; `stopped` says which limit ended it before.
+
+    `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; of the
+    first `FURTHEST`. `failing` is a state with an instance that was tried there and has no meaning.
+    """
+
+    end: Node | None = None
+    stopped: Literal["states", "time", "interrupt"] | None = None
+    visited: int = 0
+    failing: tuple[Node, Label] | None = None
+    furthest: list[Node] = field(default_factory=list)
+
+
+Told = Callable[[int, int], None]
+"""Hears from time to time how many states were visited, and how many lines are explained at most."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a search ends without an answer."""
+
+    nodes: int = NODES
+    seconds: float | None = None
+
+
+def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Told | None = None) -> Found:
+    """Looks for an explanation with at most so many hidden steps in a row."""
+    seeking = _Search(question, at_most, limits, tell)
+    try:
+        seeking.run()
+    except KeyboardInterrupt:
+        seeking.found.stopped = "interrupt"
+    return seeking.found
+
+
+class _Search:
+    def __init__(self, question: Question, at_most: int, limits: Limits, tell: Told | None) -> None:
+        self.question, self.at_most, self.limits, self.tell = question, at_most, limits, tell
+        self.found = Found()
+        self.began = time.perf_counter()
+        self.hidden = {question.numbers[x] for x in question.hidden if x in question.numbers}
+        self.labels = [t.label for t in question.system.transitions]
+        self.next: dict[Positions, dict[int, list[tuple[int, Seen]]]] = {}
+        self.least: dict[tuple[Positions, Row], int] = {}
+        self.heap: list[tuple[int, int, int, int, Node]] = []
+        self.order = 0
+
+    def run(self) -> None:
+        kernel = self.question.kernel
+        for row in kernel.layout.pack(self.question.system.initial).tolist():
+            self.push(tuple(row), (0,) * len(self.question.lanes), 0, 0, None, None, None)
+        while self.heap and self.found.end is None and self.found.stopped is None:
+            self.expand(self.batch())
+            self.stop()
+
+    def stop(self) -> None:
+        if self.found.end is not None:
+            return
+        if self.heap and len(self.least) > self.limits.nodes:
+            self.found.stopped = "states"
+        if self.limits.seconds is not None and time.perf_counter() - self.began > self.limits.seconds:
+            self.found.stopped = "time" if self.heap else None
+        if self.tell is not None:
+            self.tell(len(self.least), self.found.furthest[0].explained if self.found.furthest else 0)
+
+    # --- nodes ------------------------------------------------------------------------------------------------------
+
+    def push(
+        self,
+        row: Row,
+        positions: Positions,
+        run: int,
+        longest: int,
+        parent: Node | None,
+        label: Label | None,
+        lane: int | None,
+    ) -> None:
+        positions = self.settled(row, positions)
+        known = self.least.get((positions, row))
+        if known is not None and known <= run:
+            return  # reached before, with no more hidden steps since the last line: the same may follow there
+        self.least[positions, row] = run
+        self.found.visited = len(self.least)
+        node = Node(row, positions, run, longest, parent, label, lane)
+        self.note(node)
+        self.order += 1
+        heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
+
+    def settled(self, row: Row, positions: Positions) -> Positions:
+        """With all lines without a step that hold in a state."""
+        found, lanes, moved = list(positions), self.question.lanes, True
+        while moved:
+            moved = False
+            for lane, lines in enumerate(lanes):
+                while found[lane] < len(lines):
+                    seen = lines[found[lane]]
+                    if seen.labels is not None or not seen.may_come(tuple(found)) or not seen.fits(row):
+                        break
+                    found[lane] += 1
+                    moved = True
+        return tuple(found)
+
+    def note(self, node: Node) -> None:
+        """Remembers what explains most."""
+        furthest = self.found.furthest
+        if furthest and node.explained > furthest[0].explained:
+            furthest.clear()
+        if not furthest or (node.explained == furthest[0].explained and len(furthest) < FURTHEST):
+            furthest.append(node)
+
+    def batch(self) -> list[Node]:
+        """The next nodes to expand; the end, if it is among them, is found."""
+        found: list[Node] = []
+        while self.heap and len(found) < BATCH:
+            node = heapq.heappop(self.heap)[-1]
+            if self.least[node.positions, node.row] < node.run:
+                continue
+            if node.explained == self.question.lines:
+                self.found.end = node
+                return []
+            found.append(node)
+        return found
+
+    # --- steps ------------------------------------------------------------------------------------------------------
+
+    def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
+        """The lanes of which the next line may be a transition, by that."""
+        known = self.next.get(positions)
+        if known is None:
+            known = self.next[positions] = {}
+            for lane, lines in enumerate(self.question.lanes):
+                seen = lines[positions[lane]] if positions[lane] < len(lines) else None
+                if seen is not None and seen.labels is not None and seen.may_come(positions):
+                    for label in seen.labels & self.question.numbers.keys():
+                        known.setdefault(self.question.numbers[label], []).append((lane, seen))
+        return known
+
+    def expand(self, nodes: list[Node]) -> None:
+        if not nodes:
+            return
+        kernel = self.question.kernel
+        rows = np.array([node.row for node in nodes], dtype=np.uint64)
+        inside = [True] * len(nodes)
+        if self.question.system.constraints:
+            outside = kernel.judge(rows)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
+            inside = (~outside).tolist()
+        after, sources, transitions, tally = kernel.expand(rows)
+        if tally[FAILURES] and self.found.failing is None:
+            self.note_failure([node for node, counts in zip(nodes, inside, strict=True) if counts])
+        successors = zip(map(tuple, after.tolist()), sources.tolist(), transitions.tolist(), strict=True)
+        for row, source, transition in successors:
+            if inside[source]:
+                self.step(nodes[source], transition, row)
+
+    def keeps(self, before: Row, after: Row) -> bool:
+        """Whether a step leaves alone what only lines may change."""
+        return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
+
+    def note_failure(self, nodes: list[Node]) -> None:
+        """Remembers the first instance that is asked for where it has no meaning."""
+        rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
+        sources, transitions = self.question.kernel.failures(rows)
+        for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):
+            node = nodes[source]
+            if transition in self.moves(node.positions) or (transition in self.hidden and node.run < self.at_most):
+                self.found.failing = node, self.labels[transition]
+                return
+
+    def step(self, node: Node, transition: int, row: Row) -> None:
+        label = self.labels[transition]
+        for lane, seen in self.moves(node.positions).get(transition, ()):
+            if seen.fits(row):
+                positions = (*node.positions[:lane], node.positions[lane] + 1, *node.positions[lane + 1 :])
+                self.push(row, positions, 0, node.longest, node, label, lane)
+        if transition in self.hidden and node.run < self.at_most and self.keeps(node.row, row):
+            run = node.run + 1
+            self.push(row, node.positions, run, max(node.longest, run), node, label, None)

@@ -1,0 +1,95 @@
+"""What a recording means, said once more and plainly: every order, every filling, on the model's own methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.recordings.file import Line, Recording
+from isrcheck.checker.wording.values import part_at
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.plain import State
+from isrcheck.model.language.system import Label
+
+Position = tuple[State, tuple[int, ...], int]
+
+
+class TooMany(Exception):
+    """There is more than anybody would look at here."""
+
+
+def reached(
+    recording: Recording, interpreter: Interpreter, at_most: int, limit: int
+) -> tuple[set[tuple[int, ...]], bool]:
+    """How many lines of each lane can be explained together, all ways; and whether anything tried had no meaning."""
+    by_hand = _ByHand(recording, interpreter, at_most)
+    found: set[Position] = set()
+    left = [(state, (0,) * len(by_hand.lanes), 0) for state in initial_states(interpreter.model)]
+    while left:
+        here = left.pop()
+        if here in found:
+            continue
+        found.add(here)
+        if len(found) > limit:
+            raise TooMany
+        left += by_hand.following(here)
+    return {positions for _, positions, _ in found}, by_hand.failed
+
+
+class _ByHand:
+    def __init__(self, recording: Recording, interpreter: Interpreter, at_most: int) -> None:
+        self.interpreter, self.at_most, self.failed = interpreter, at_most, False
+        self.lanes = list(recording.lanes.values())
+        self.hidden, self.complete = recording.hidden, recording.complete
+        self.variables = tuple(interpreter.model.domains.items())
+        self.known: dict[State, list[tuple[Label, Any]]] = {}
+
+    def following(self, here: Position) -> Iterator[Position]:
+        state, positions, run = here
+        next_lines = {
+            i: lines[k] for i, (lines, k) in enumerate(zip(self.lanes, positions, strict=True)) if k < len(lines)
+        }
+        passed = {line.place for lines, k in zip(self.lanes, positions, strict=True) for line in lines[:k]}
+        next_lines = {i: line for i, line in next_lines.items() if set(line.after) <= passed}
+        for i, line in next_lines.items():
+            if not line.events and self.as_seen(line, state):
+                yield state, one_more(positions, i), run
+        if not self.interpreter.counted(state):
+            return
+        for label, after in self.steps(state):
+            lanes = [i for i, line in next_lines.items() if any(self.is_one(label, x) for x in line.events)]
+            is_hidden = run < self.at_most and any(self.is_one(label, x) for x in self.hidden)
+            if isinstance(after, EvaluationError):
+                self.failed |= bool(lanes) or is_hidden
+                continue
+            for i in lanes:
+                if self.as_seen(next_lines[i], after):
+                    yield after, one_more(positions, i), 0
+            if is_hidden and self.keeps(state, after):
+                yield after, positions, run + 1
+
+    def steps(self, state: State) -> list[tuple[Label, Any]]:
+        if state not in self.known:
+            labels = self.interpreter.labels
+            self.known[state] = [(labels[i], after) for i, after in self.interpreter.steps(state)]
+        return self.known[state]
+
+    def keeps(self, state: State, after: State) -> bool:
+        return all(part_at(self.variables, state, x) == part_at(self.variables, after, x) for x in self.complete)
+
+    def is_one(self, label: Label, pattern: Any) -> bool:
+        said = label.to_json()
+        return label.action == pattern.action and all(said[name] == x for name, x in pattern.parameters.items())
+
+    def as_seen(self, line: Line, state: State) -> bool:
+        for path, data in line.observed.items():
+            domain, value = part_at(self.variables, state, path)
+            if domain.to_json(value) != data:
+                return False
+        return True
+
+
+def one_more(positions: tuple[int, ...], lane: int) -> tuple[int, ...]:
+    return (*positions[:lane], positions[lane] + 1, *positions[lane + 1 :])

@@ -1,0 +1,201 @@
+"""`isrcheck explain`: the example of its page, its exit codes, and what it says of a file that is no recording."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import isrcheck.checker
+from tests.cli.running import Outcome, run
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/explain.md").read_text()
+FOLDER = Path(isrcheck.checker.__file__).parent
+LINES = Draft202012Validator(json.loads((FOLDER / "recording.schema.json").read_text()))
+ANSWERS = Draft202012Validator(json.loads((FOLDER / "schema.json").read_text()))
+
+Change = tuple[str, str]
+
+
+def block(kind: str) -> str:
+    found = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.S | re.M)
+    assert len(found) == 1
+    return str(found[0])
+
+
+def written(folder: Path, *changes: Change) -> Path:
+    """The model of the page, and its recording with texts replaced."""
+    (folder / "lease.py").write_text(block("python"))
+    text = block("json")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "afternoon.ndjson"
+    path.write_text(text)
+    return path
+
+
+def explained(path: Path, *options: str) -> tuple[Outcome, Any]:
+    """What is answered, in words and as JSON."""
+    out = path.with_suffix(".json")
+    outcome = run("explain", path, "--model", path.parent / "lease.py", "--json", out, *options)
+    data = json.loads(out.read_text())
+    ANSWERS.validate(data)
+    assert data["exit_code"] == outcome.code
+    return outcome, data
+
+
+TAMPERED = (
+    '"observed": {"token": {"class": "lease", "value": 1720}}, "text": "09:00:32 lease 1720',
+    '"observed": {"token": {"class": "lease", "value": 1712}}, "text": "09:00:32 lease 1712',
+)
+APART = ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 2]]')
+"""Anna works when Bert has given back."""
+
+
+@pytest.mark.parametrize(("name", "changes"), [("afternoon", ()), ("tampered", (TAMPERED,))])
+def test_the_example_of_the_page_is_what_happens(tmp_path: Path, name: str, changes: tuple[Change, ...]) -> None:
+    path = written(tmp_path, *changes)
+    for line in path.read_text().splitlines():
+        LINES.validate(json.loads(line))
+    output = iter(explained(path)[0].out.replace(str(path), f"{name}.ndjson").splitlines())
+    shown = re.search(rf"^\$ isrcheck explain {name}.ndjson --model lease.py\n(.*?)^```", PAGE, re.S | re.M)
+    assert shown is not None
+    for line in shown[1].splitlines():
+        assert line == "[...]" or line in output, f"{line!r} is not in the output, or not in this place"
+
+
+def test_the_lines_are_where_the_steps_are(tmp_path: Path) -> None:
+    outcome, data = explained(written(tmp_path, APART))
+    story = data["explanation"]
+    assert (outcome.code, data["verdict"], story["hidden"], story["in_a_row"]) == (0, "explained", 1, 1)
+    assert story["invariants"] == {"one-works": {"verdict": "holds"}}
+    # There is one order of all that: Anna's answer comes last.
+    told = [(x["action"], x["line"], [each["lane"] for each in x["held"]]) for x in story["trace"][1:]]
+    assert told == [
+        ("grant", {"lane": "server", "order": 1}, []),
+        ("expire", {"lane": "server", "order": 2}, []),
+        ("grant", {"lane": "server", "order": 3}, []),
+        ("receive", None, ["bert"]),
+        ("give-back", {"lane": "bert", "order": 2}, []),
+        ("receive", {"lane": "anna", "order": 1}, []),
+    ]
+
+
+def test_an_invariant_that_is_false_in_the_story_is_told(tmp_path: Path) -> None:
+    both = (
+        ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 1]]'),
+        (
+            '"order": 2, "event": {"action": "give-back"',
+            '"order": 2, "after": [["anna", 1]], "event": {"action": "give-back"',
+        ),
+    )
+    outcome, data = explained(written(tmp_path, *both))
+    # Two grants and an expiry, two answers: both work in the sixth state, in whatever order.
+    assert (outcome.code, data["explanation"]["invariants"]) == (12, {"one-works": {"verdict": "violated", "state": 6}})
+    assert "one-works is false in state 6" in outcome.out
+
+
+def test_a_line_that_cannot_be_is_named_with_the_reason(tmp_path: Path) -> None:
+    outcome, data = explained(written(tmp_path, TAMPERED))
+    assert (outcome.code, data["verdict"], data["frontier"]["explained"]) == (15, "unexplained", 3)
+    first = data["frontier"]["refused"][0]
+    assert (first["lane"], first["order"], first["row"]) == ("server", 3, 4)
+    assert first["reasons"] == [
+        {"instance": "grant(c=1)", "what": "token is 2 then, and was seen as 1", "where": None, "values": {}}
+    ]
+
+
+def test_a_condition_that_refuses_is_told_with_what_it_reads(tmp_path: Path) -> None:
+    """Without an expiry the thing is lent already."""
+    expiry = '{"lane": "server", "order": 2, "event": "expire", "text": "09:00:31 lease 1712 has expired"}\n'
+    _, data = explained(written(tmp_path, (expiry, "")))
+    (reason,) = data["frontier"]["refused"][0]["reasons"]
+    assert (reason["what"], reason["values"]) == ("it requires s.holder.is_none", {"holder": "0"})
+    assert re.fullmatch(r"lease.py:\d+", reason["where"])
+
+
+def test_without_hidden_steps_nobody_works(tmp_path: Path) -> None:
+    outcome, data = explained(written(tmp_path), "--hidden", "0")
+    assert (outcome.code, data["frontier"]["explained"]) == (15, 4)
+    assert explained(written(tmp_path, ('"hidden": ["receive"]', '"hidden": []')))[0].code == 15
+    elsewhere = ('"hidden": ["receive"]', '"hidden": [{"action": "receive", "parameters": {"c": 1}}]')
+    assert explained(written(tmp_path, elsewhere))[1]["verdict"] == "explained"
+
+
+def test_a_limit_is_no_answer(tmp_path: Path) -> None:
+    outcome, data = explained(written(tmp_path), "--max-states", "1")
+    assert (outcome.code, data["verdict"]) == (152, "incomplete")
+    assert "the limit of states is reached" in data["reason"]
+
+
+def test_a_page_and_one_line(tmp_path: Path) -> None:
+    path = written(tmp_path, TAMPERED)
+    quiet = run("explain", path, "--model", tmp_path / "lease.py", "--quiet", "--html", tmp_path / "p.html")
+    assert quiet.out.splitlines() == [f"NOT EXPLAINED  {path}: 3 of 6 lines by lease; server 3 is refused"]
+    page = (tmp_path / "p.html").read_text()
+    assert "token is 2 then, and was seen as 1" in page
+    assert "[server 2]" in page
+
+
+HEADER = '{"recording": 1, "lanes": ["a"], "hidden": []}'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is empty; a recording begins with a header"),
+        ("[]", "line 1: it is not an object"),
+        ('{"recording": 2, "lanes": ["a"]}', "line 1: its format is 2; this isrcheck reads format 1"),
+        ('{"recording": 1, "lanes": ["a", "a"]}', "line 1: lanes is not a list of different names"),
+        ('{"recording": 1}', "line 1: the header has no 'lanes'"),
+        (f'{HEADER}\n{{"lane": "b", "order": 1, "event": "expire"}}', "line 2: the header has no lane 'b'; known: a"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1}}', "line 2: it has neither an event nor anything observed"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "event": []}}', "line 2: event is an empty list"),
+        (f'{HEADER}\n{{"lane": "a", "order": true, "event": "expire"}}', "line 2: order is not a whole number"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "x": 1}}', "line 2: a line has 'x'; known: lane"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "grnat"}}', "line 2: there is no action 'grnat'; did you"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"x": 1}}}}', "line 2: the model has no variable 'x'"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"token": 7}}}}', "line 2: token: 7 is not a number from"),
+        (
+            f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"answer[2]": 7}}}}',
+            "line 2: answer[2]: there is no index",
+        ),
+        (
+            f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"token": {{"class": "t", "value": 1}}}}}}',
+            "line 2: the header has no class 't'; known: none",
+        ),
+        (
+            f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "after": [["a", 2]]}}\n'
+            '{"lane": "a", "order": 2, "event": "expire"}',
+            "no order is possible: a 1 after a 2 after a 1",
+        ),
+        (
+            f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire"}}\n{{"lane": "a", "order": 1, "event": "expire"}}',
+            "line 3: lane 'a' has order 1 at line 2 already",
+        ),
+        (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "after": [["a", 9]]}}', "after names a 9, which is"),
+        (f'{HEADER}\n{{"lane"', "line 2: it is not JSON"),
+    ],
+)
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    written(tmp_path)
+    path = tmp_path / "bad.ndjson"
+    path.write_text(text)
+    outcome = run("explain", path, "--model", tmp_path / "lease.py")
+    assert outcome.code == 150
+    assert said in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+def test_the_model_is_named_by_whoever_asks(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert "it does not say which model it is of; give --model" in run("explain", path).err
+    path = written(tmp_path, ('{"recording": 1,', '{"recording": 1, "model": "lease.py",'))
+    outcome = run("explain", path)
+    assert (outcome.code, "it is of 'lease.py', which is not a shipped model" in outcome.err) == (150, True)

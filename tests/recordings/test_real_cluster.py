@@ -1,0 +1,74 @@
+"""A run of a real cluster of Kafka 4.4.0: three brokers and a controller on loopback, by `benchmarks.cluster`.
+
+The leader stands still until it is fenced, another one leads, the first comes back and is elected as preferred leader.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import isrcheck.checker
+from isrcheck.checker.library import load_model_class
+from isrcheck.checker.recordings.answers import Answer
+from isrcheck.checker.recordings.explaining import explain
+from isrcheck.checker.recordings.file import recognised
+
+RECORDED = [json.loads(line) for line in (Path(__file__).parent / "failover.ndjson").read_text().splitlines()]
+SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "recording.schema.json").read_text())
+
+
+def answered(lines: list[dict[str, Any]]) -> Answer:
+    recording = recognised("\n".join(map(json.dumps, lines)).encode())
+    return explain(recording, load_model_class("kraft"), recording.settings, "failover.ndjson", 4)
+
+
+def changed(lane: str, order: int, **observed: Any) -> list[dict[str, Any]]:
+    """The recording with something else seen at a line."""
+    found = [dict(line) for line in RECORDED]
+    (line,) = (x for x in found if (x.get("lane"), x.get("order")) == (lane, order))
+    assert observed.keys() <= line["observed"].keys()
+    line["observed"] = {**line["observed"], **observed}
+    return found
+
+
+def test_a_failover_is_explained() -> None:
+    for line in RECORDED:
+        Draft202012Validator(SCHEMA).validate(line)
+    answer = answered(RECORDED)
+    assert (answer.verdict, answer.exit_code) == ("explained", 0)
+    assert answer.explanation is not None
+    actions = [step.label.action for step in answer.explanation.trace.steps if step.label is not None]
+    assert [x for x in actions if x in ("fence-broker", "unfence-broker", "elect-preferred-leader")] == [
+        "fence-broker", "unfence-broker", "elect-preferred-leader",
+    ]  # fmt: skip
+    assert "no-acknowledged-loss" in answer.explanation.holds
+
+
+TAMPERED = {
+    # Who was fenced is still in the ISR.
+    "an ISR with who was fenced": (
+        "controller", 1, {"state[0]": {"leader": 1, "isr": [0, 1, 2], "epoch": 1, "version": 1}},
+    ),
+    # Another than the first replica is elected as the preferred leader.
+    "a leader that is not preferred": (
+        "controller", 4, {"state[0]": {"leader": 2, "isr": [0, 1, 2], "epoch": 2, "version": 3}},
+    ),
+    # Only two records were written until then.
+    "a log end that nobody wrote": ("broker 0", 3, {"replica[0][0].epoch_start": 3}),
+}  # fmt: skip
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_cannot_have_been_is_refused_at_its_line(name: str) -> None:
+    lane, order, observed = TAMPERED[name]
+    answer = answered(changed(lane, order, **observed))
+    assert (answer.verdict, answer.exit_code) == ("unexplained", 15)
+    assert answer.frontier is not None
+    assert answer.frontier.refused[0].line.place == (lane, order)
+    assert answer.frontier.refused[0].reasons

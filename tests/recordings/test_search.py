@@ -1,0 +1,124 @@
+"""Small recordings of which anybody sees whether they can be explained."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.recordings.file import recognised
+from isrcheck.checker.recordings.matching import question
+from isrcheck.checker.recordings.search import Found, Limits, search
+from isrcheck.model.language import Model, action, number
+from isrcheck.model.language.tracing import trace
+
+
+class Stairs(Model):
+    """Somebody climbs, one step at a time; a mark is made at the bottom, or one above it with a step up."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"height": number(0, 9), "marked": number(0, 2)}
+
+    @action(actor="climber")
+    def up(self, s: Any) -> None:
+        """One step up."""
+        s.require(s.height < 9)
+        s.height += 1
+
+    @action(by=number(0, 1), actor="painter")
+    def mark(self, s: Any, by: int) -> None:
+        """A mark where somebody is, who goes on by so much."""
+        s.require(s.height == by, s.marked < 2)
+        s.marked += 1
+        s.height += by
+
+
+def asked(*lines: dict[str, Any], at_most: int, limits: Limits = Limits(), complete: tuple[str, ...] = ()) -> Found:
+    """What comes of a recording in which steps up are hidden."""
+    header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"], "complete": [*complete]}
+    recording = recognised("\n".join(json.dumps(x) for x in (header, *lines)).encode())
+    model = Stairs()
+    return search(question(recording, Interpreter(model, {}), trace(model)), at_most, limits)
+
+
+def height(order: int, value: int) -> dict[str, Any]:
+    return {"lane": "climber", "order": order, "observed": {"height": value}}
+
+
+def marks(order: int = 1, **line: Any) -> dict[str, Any]:
+    return {"lane": "painter", "order": order, "event": "mark", **line}
+
+
+@pytest.mark.parametrize(("at_most", "is_explained"), [(2, False), (3, True), (4, True)])
+def test_as_many_hidden_steps_in_a_row_as_are_allowed(at_most: int, is_explained: bool) -> None:
+    found = asked(height(1, 3), at_most=at_most)
+    assert (found.end is not None) == is_explained
+    assert found.stopped is None
+
+
+def test_what_is_observed_ends_no_row_of_hidden_steps() -> None:
+    """Three steps up are three in a row, whatever is seen on the way."""
+    assert asked(height(1, 1), height(2, 3), at_most=2).end is None
+    assert asked(height(1, 1), height(2, 3), at_most=3).end is not None
+
+
+def test_a_line_with_a_step_ends_a_row() -> None:
+    """One step up, a mark with another, two more."""
+    found = asked(marks(), height(1, 4), at_most=2)
+    assert found.end is not None
+    assert (found.end.hidden, found.end.longest) == (3, 2)
+
+
+def test_a_state_that_was_reached_with_more_hidden_steps_is_not_done_with() -> None:
+    """A mark at the bottom and two steps up are as high as one step up and a mark: only then two more may follow."""
+    found = asked(marks(), height(1, 4), at_most=2)
+    assert found.end is not None
+    assert [node.label.action for node in found.end.path if node.label is not None] == ["up", "mark", "up", "up"]
+    assert asked(marks(event={"action": "mark", "parameters": {"by": 0}}), height(1, 4), at_most=2).end is None
+
+
+def test_what_comes_after_comes_after() -> None:
+    up = {"lane": "climber", "order": 1, "event": "up"}
+    above = {"action": "mark", "parameters": {"by": 0}}
+    assert asked(up, marks(event=above), at_most=0).end is not None
+    assert asked(up, marks(event=above, after=[["climber", 1]]), at_most=0).end is None
+
+
+def test_one_of_several_events_is_enough_and_none_is_taken_twice() -> None:
+    either = {"lane": "climber", "order": 1, "event": ["mark", "up"]}
+    assert asked({**either, "observed": {"height": 1, "marked": 0}}, at_most=0).end is not None
+    assert asked({**either, "observed": {"height": 0, "marked": 1}}, at_most=0).end is not None
+    assert asked({**either, "observed": {"height": 1, "marked": 1}}, at_most=0).end is None
+    assert asked(marks(1), marks(2), marks(3), at_most=9).end is None
+
+
+def test_values_stand_for_their_ranks() -> None:
+    header = {
+        "recording": 1,
+        "lanes": ["climber"],
+        "hidden": ["up"],
+        "classes": {"metres": {"from": 1, "known": [90.5]}},
+    }
+    seen = [
+        {"lane": "climber", "order": i, "observed": {"height": {"class": "metres", "value": value}}}
+        for i, value in enumerate((70, 110), 1)
+    ]
+    recording = recognised("\n".join(json.dumps(x) for x in (header, *seen)).encode())
+    # 70, 90.5 and 110 are the first, second and third height.
+    assert [line.observed for line in recording.lanes["climber"]] == [{"height": 1}, {"height": 3}]
+
+
+def test_limits_end_a_search_without_an_answer() -> None:
+    found = asked(height(1, 9), at_most=9, limits=Limits(nodes=3))
+    assert (found.end, found.stopped) == (None, "states")
+    assert found.furthest
+
+
+def test_no_hidden_step_changes_what_is_said_to_be_complete() -> None:
+    """Heights are complete here: no step up is hidden."""
+    assert asked(height(1, 1), at_most=3).end is not None
+    assert asked(height(1, 1), at_most=3, complete=("height",)).end is None
+    assert asked(height(1, 1), at_most=3, complete=("marked",)).end is not None
+    assert asked({"lane": "climber", "order": 1, "event": "up"}, at_most=3, complete=("height",)).end is not None

@@ -1,0 +1,108 @@
+"""Random walks of random models, seen as a recording: lanes, steps that nobody saw, parts of some states."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.wording.values import text_of
+from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.domains import Domain, Per, Record, Value
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.plain import State
+
+LANES = ("one", "two", "three")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """States and the numbers of the instances between them."""
+
+    states: tuple[State, ...]
+    steps: tuple[int, ...]
+
+
+def walk(interpreter: Interpreter, choose: Random, length: int) -> Walk:
+    states, steps = [choose.choice(initial_states(interpreter.model))], list[int]()
+    for _ in range(length):
+        enabled = [(i, x) for i, x in interpreter.steps(states[-1]) if not isinstance(x, EvaluationError)]
+        if not enabled or not interpreter.counted(states[-1]):
+            break
+        number, after = choose.choice(enabled)
+        steps.append(number)
+        states.append(after)
+    return Walk(tuple(states), tuple(steps))
+
+
+def parts(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, Any]]:
+    """Every part of a value that a recording can name, as JSON data."""
+    yield path, domain.to_json(value)
+    if isinstance(domain, Record):
+        for name, (position, inner) in domain.fields.items():
+            yield from parts(f"{path}.{name}", inner, value[position])
+    elif isinstance(domain, Per):
+        for position, key in enumerate(domain.index.values()):
+            yield from parts(f"{path}[{text_of(domain.index, key)}]", domain.element, value[position])
+
+
+def all_parts(interpreter: Interpreter, state: State) -> list[tuple[str, Any]]:
+    variables = interpreter.model.domains.items()
+    return [x for (name, d), value in zip(variables, state, strict=True) for x in parts(name, d, value)]
+
+
+def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[list[dict[str, Any]], int]:
+    """A recording of a walk, its header first, and how many steps in a row it hides at most."""
+    lines: list[dict[str, Any]] = []
+    hidden, run, longest = set[str](), 0, 0
+    counts = dict.fromkeys(LANES, 0)
+    kept = {path for path, _ in all_parts(interpreter, found.states[0])}
+    for number, before, after in zip(found.steps, found.states, found.states[1:], strict=False):
+        label = interpreter.labels[number]
+        lane = LANES[len(interpreter.actors[number]) % 2] if choose.random() < 0.7 else choose.choice(LANES)
+        observed = dict(choose.sample(all_parts(interpreter, after), choose.choice((0, 0, 1, 3))))
+        line: dict[str, Any] = {"lane": lane, "order": counts[lane], "observed": observed}
+        if choose.random() < 0.4:
+            hidden.add(label.action)
+            then = dict(all_parts(interpreter, after))
+            kept -= {path for path, value in all_parts(interpreter, before) if then[path] != value}
+            run += 1
+            longest = max(longest, run)
+        else:
+            run = 0
+            known = {name: x for name, x in label.to_json().items() if choose.random() < 0.7}
+            event: Any = {"action": label.action, "parameters": known}
+            line["event"] = (
+                [event, {"action": choose.choice(interpreter.labels).action}] if choose.random() < 0.2 else event
+            )
+        if "event" in line or observed:
+            if lines and choose.random() < 0.2:
+                earlier = choose.choice(lines)
+                line["after"] = [[earlier["lane"], earlier["order"]]]
+            counts[lane] += choose.choice((1, 3))
+            lines.append(line)
+    complete = choose.sample(sorted(kept), min(len(kept), choose.choice((0, 0, 1, 3))))
+    return [{"recording": 1, "lanes": list(LANES), "hidden": sorted(hidden), "complete": complete}, *lines], longest
+
+
+def tampered(interpreter: Interpreter, lines: list[dict[str, Any]], choose: Random) -> list[dict[str, Any]]:
+    """The same with one line that says something else."""
+    which = choose.randrange(1, len(lines))
+    line = dict(lines[which])
+    if "event" in line and (not line["observed"] or choose.random() < 0.5):
+        label = choose.choice(interpreter.labels)
+        line["event"] = {"action": label.action, "parameters": label.to_json()}
+    else:
+        path = choose.choice(sorted(line["observed"]))
+        others = [x for p, x in all_parts(interpreter, choose.choice(initial_states(interpreter.model))) if p == path]
+        line["observed"] = {**line["observed"], path: others[0]} if others else {}
+        if not line["observed"] and "event" not in line:
+            return lines
+    return [*lines[:which], line, *lines[which + 1 :]]
+
+
+def as_bytes(lines: list[dict[str, Any]]) -> bytes:
+    return "\n".join(json.dumps(line) for line in lines).encode()
