@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 )
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps of each.")
 @click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="What they are drawn from.")
+@click.option("--cover", is_flag=True, help="Let walks take what was driven least, with all that the model has.")
 @click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
@@ -36,6 +37,7 @@ def command(
     walks: int | None,
     depth: int,
     seed: int,
+    cover: bool,
     keep_going: bool,
     plain: bool,
     quiet: bool,
@@ -52,7 +54,7 @@ def command(
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text
 
-    found = _found(model, version, settings, scenarios, walks, depth, seed, keep_going, quiet)
+    found = _found(model, version, settings, scenarios, walks, depth, seed, cover, keep_going, quiet)
     lines = [headline(found)] if quiet else report_text(found, plain)
     click.echo("\n".join(lines), err=json_path == STDOUT)
     if json_path is not None:
@@ -68,6 +70,7 @@ def _found(
     walks: int | None,
     depth: int,
     seed: int,
+    cover: bool,
     keep_going: bool,
     quiet: bool,
 ) -> Report:
@@ -82,13 +85,14 @@ def _found(
     chosen = with_traces(loaded.name, names)
     version = known_version(version or NEWEST)
     own = {name: values[0] for name, values in mapping.of_kafka(version).items()}
-    settings = {**own, **mapping.walks, **settings_of(loaded.cls, loaded.name, texts)}
+    more = mapping.covering if cover else {}
+    settings = {**own, **mapping.walks, **more, **settings_of(loaded.cls, loaded.name, texts)}
     known = tuple(loaded.cls(**settings).actions())
     report = Report(loaded.name, version, settings, seed, unreached=mapping.unreached, known=known)
     with running(classpath(report.kafka, lambda line: _tell(line, quiet))) as harness:
         run = Conforming(harness, loaded, mapping, report, keep_going, lambda line: _progress(line, quiet))
         run.scenarios(chosen)
-        run.walks((0 if names else 100) if walks is None else walks, depth)
+        run.walks((0 if names else 100) if walks is None else walks, depth, cover)
     return report
 
 

@@ -36,6 +36,8 @@ class Conformance(Protocol):
 
     walks: Mapping[str, Any]
     """Settings of random walks, where the user says nothing."""
+    covering: Mapping[str, Any]
+    """Settings of covering walks besides: every action that the harness takes is there."""
     weights: Mapping[str, int]
     """How much rather than others a random walk takes an action; 1 where nothing is said."""
     unreached: Mapping[str, str]

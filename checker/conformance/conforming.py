@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from isrcheck.checker.conformance.commands import Conformance
+from isrcheck.checker.conformance.covering import Covering, Pair, by_first, pairs_of
 from isrcheck.checker.conformance.driving import Driven, Driver
 from isrcheck.checker.conformance.process import Harness
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -63,7 +64,10 @@ class Outcome:
 
 @dataclass
 class Report:
-    """All paths of one run; `shown` is the shortest path that was found to the first difference there is."""
+    """All paths of one run; `shown` is the shortest path that was found to the first difference there is.
+
+    `pairs` counts actions one after the other; `why` says what kept covering walks from an action that no path took.
+    """
 
     model: str
     kafka: str
@@ -74,10 +78,14 @@ class Report:
     actions: Counter[str] = field(default_factory=Counter)
     unreached: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    pairs: Counter[Pair] = field(default_factory=Counter)
+    why: dict[str, str] = field(default_factory=dict)
 
     def add(self, outcome: Outcome) -> None:
+        actions = [step.label.action for step in outcome.driven.steps[1:] if step.label is not None]
         self.outcomes.append(outcome)
-        self.actions.update(step.label.action for step in outcome.driven.steps[1:] if step.label is not None)
+        self.actions.update(actions)
+        self.pairs.update(pairs_of(actions))
 
     @property
     def steps(self) -> int:
@@ -107,6 +115,8 @@ class Report:
             "paths": [x.to_json() for x in self.outcomes],
             "actions": dict(sorted(self.actions.items())),
             "never": self.never,
+            "why": self.why,
+            "pairs": by_first(self.pairs),
             "unreached": dict(self.unreached),
             "shown": None if self.shown is None else {**self.shown.to_json(), "trace": told(self.shown)},
         }
@@ -164,14 +174,19 @@ class Conforming:
     def _driver(self, model: Model) -> Driver:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
-    def walks(self, count: int, depth: int) -> None:
+    def walks(self, count: int, depth: int, cover: bool = False) -> None:
+        """Random walks; covering ones prefer what paths before them have tried least."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
+        covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
             if self._ended():
-                return
-            driven = driver.drive(driver.walk(self.report.seed, number, depth))
+                break
+            driven = driver.drive(driver.walk(self.report.seed, number, depth, covering))
             self._add(driver, self._outcome(driver, f"walk {number} of seed {self.report.seed}", driven, None))
             self.tell(f"walk {number} of {count}")
+        if covering is not None:
+            first = driver.first().state
+            self.report.why = {x: covering.why(driver.interpreter, first, x) for x in self.report.never}
 
     def _ended(self) -> bool:
         return not self.keep_going and bool(self.report.of("differs"))

@@ -18,8 +18,8 @@ from isrcheck.checker.conformance.kraft_state import P, State, expected, found
 from isrcheck.model.language.telling import SeenState, asked
 
 __all__ = [
-    "calls", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset", "unreached", "walks",
-    "weights",
+    "calls", "covering", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset", "unreached",
+    "walks", "weights",
 ]  # fmt: skip
 
 _TODAY: Mapping[str, tuple[Any, ...]] = {
@@ -90,6 +90,18 @@ walks: Mapping[str, Any] = {
     "late_notes": 4,
 }
 """Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
+
+covering: Mapping[str, Any] = {
+    "reassignments": 2,
+    "cancellations": True,
+    "assigned_at_start": 2,
+    "unclean_elections": 1,
+    "min_isr_then": 1,
+    "directory_failures": 1,
+    "directory_assignments": 1,
+    "log_moves": 2,
+}
+"""What covering walks have besides: all that an operator may do, and a disk."""
 
 weights: Mapping[str, int] = {
     "append-records-to-leader": 12,

@@ -63,7 +63,11 @@ def _kind(outcome: Outcome) -> str:
 def _actions(report: Report) -> Iterator[str]:
     yield "Actions driven, by how often:"
     yield from columns([(name, f"{count:,}") for name, count in sorted(report.actions.items())], "  ")
-    if report.never:
+    yield f"Pairs of actions, one after the other: {len(report.pairs):,}"
+    if report.why:
+        yield "Never driven:"
+        yield from columns(sorted(report.why.items()), "  ")
+    elif report.never:
         yield f"Never driven: {', '.join(report.never)}"
     yield "Not reached by the harness:"
     yield from columns(sorted(report.unreached.items()), "  ")
