@@ -40,6 +40,8 @@ class Conformance(Protocol):
     """Settings of covering walks besides: every action that the harness takes is there."""
     weights: Mapping[str, int]
     """How much rather than others a random walk takes an action; 1 where nothing is said."""
+    classes: tuple[str, ...]
+    """The classes of Kafka that the model is about, without their packages: of these the coverage is told."""
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]

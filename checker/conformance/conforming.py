@@ -66,7 +66,8 @@ class Outcome:
 class Report:
     """All paths of one run; `shown` is the shortest path that was found to the first difference there is.
 
-    `pairs` counts actions one after the other; `why` says what kept covering walks from an action that no path took.
+    `pairs` counts actions one after the other; `why` says what kept covering walks from an action that no path took;
+    `reached` is the coverage of Kafka's classes, by class.
     """
 
     model: str
@@ -80,6 +81,7 @@ class Report:
     known: tuple[str, ...] = ()
     pairs: Counter[Pair] = field(default_factory=Counter)
     why: dict[str, str] = field(default_factory=dict)
+    reached: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
         actions = [step.label.action for step in outcome.driven.steps[1:] if step.label is not None]
@@ -117,6 +119,7 @@ class Report:
             "never": self.never,
             "why": self.why,
             "pairs": by_first(self.pairs),
+            "reached": self.reached,
             "unreached": dict(self.unreached),
             "shown": None if self.shown is None else {**self.shown.to_json(), "trace": told(self.shown)},
         }

@@ -18,8 +18,8 @@ from isrcheck.checker.conformance.kraft_state import P, State, expected, found
 from isrcheck.model.language.telling import SeenState, asked
 
 __all__ = [
-    "calls", "covering", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset", "unreached",
-    "walks", "weights",
+    "calls", "classes", "covering", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset",
+    "unreached", "walks", "weights",
 ]  # fmt: skip
 
 _TODAY: Mapping[str, tuple[Any, ...]] = {
@@ -121,6 +121,13 @@ weights: Mapping[str, int] = {
     "elect-preferred-leader": 2,
 }
 """A cluster in which more happens than brokers coming and going."""
+
+classes = (
+    "Partition", "Replica", "ReplicaState", "ReplicaManager", "DelayedProduce", "DefaultAlterPartitionManager",
+    "AbstractFetcherThread", "ReplicaFetcherThread", "UnifiedLog", "LeaderEpochFileCache", "TopicDelta",
+    "PartitionRegistration", "ReplicationControlManager", "PartitionChangeBuilder", "PartitionReassignmentReplicas",
+    "PartitionReassignmentRevert", "ClusterControlManager", "BrokerHeartbeatManager",
+)  # fmt: skip
 
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",

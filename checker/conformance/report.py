@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from isrcheck.checker.conformance.conforming import Outcome, Report, trace_of
 from isrcheck.checker.reports.counterexample import told_text
@@ -71,6 +72,14 @@ def _actions(report: Report) -> Iterator[str]:
         yield f"Never driven: {', '.join(report.never)}"
     yield "Not reached by the harness:"
     yield from columns(sorted(report.unreached.items()), "  ")
+    if report.reached:
+        yield "Reached of Kafka's classes:"
+        yield from columns([_reached(row) for row in report.reached], "  ")
+
+
+def _reached(row: dict[str, Any]) -> tuple[str, ...]:
+    methods, branches = ((row[name], row[f"of_{name}"]) for name in ("methods", "branches"))
+    return row["class"], f"{methods[0]} of {methods[1]} methods", f"{branches[0]} of {branches[1]} branches"
 
 
 def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
