@@ -42,7 +42,7 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
-MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
+MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.1": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
 """Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
