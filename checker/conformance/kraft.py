@@ -262,7 +262,8 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
 elections = {
     "alter-partition-and-elect", "alter-partition-reassignments", "begin-controlled-shutdown",
     "cancel-partition-reassignment", "elect-leader", "elect-leader-for-leaderless-partition", "fence-broker",
-    "fence-stopped-broker", "handle-directories-offline", "register-broker", "unfence-broker",
+    "fence-stopped-broker", "handle-assign-replicas-to-dirs", "handle-directories-offline", "register-broker",
+    "unfence-broker",
 }  # fmt: skip
 """Actions that say who leads afterwards."""
 
