@@ -61,6 +61,9 @@ class Conformance(Protocol):
     ) -> Mapping[str, bool]:
         """Whether Kafka would take an action now, for those of which the model can say whether they are enabled."""
 
+    def known(self, model: Any, driven: Any) -> str | None:
+        """What is known of the difference of a path that was driven, in a few words; None where it is news."""
+
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that make the first state of a path."""
 

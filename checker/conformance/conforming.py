@@ -42,11 +42,14 @@ class Outcome:
     driven: Driven
     of_others: dict[str, Any]
     length: int | None
+    known: str | None = None
 
     @property
     def verdict(self) -> str:
         if self.driven.difference is not None:
-            return "differs-as-its-settings-do" if self.of_others else "differs"
+            if self.of_others:
+                return "differs-as-its-settings-do"
+            return "differs" if self.known is None else "differs-as-is-known"
         return "not-driven-to-its-end" if self.driven.unreached is not None else "conforms"
 
     def to_json(self) -> dict[str, Any]:
@@ -58,8 +61,12 @@ class Outcome:
             "of": self.length,
             "settings_not_of_kafka": self.of_others,
             "unreached": self.driven.unreached,
+            "known": self.known,
         }
-        return found if difference is None else {**found, "difference": difference.to_json()}
+        if difference is None:
+            return found
+        label = self.driven.steps[-1].label
+        return {**found, "difference": {**difference.to_json(), "action": None if label is None else label.action}}
 
 
 @dataclass
@@ -195,7 +202,8 @@ class Conforming:
         return not self.keep_going and bool(self.report.of("differs"))
 
     def _outcome(self, driver: Driver, name: str, driven: Driven, length: int | None) -> Outcome:
-        return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length)
+        known = None if driven.difference is None else self.mapping.known(driver.model, driven)
+        return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length, known)
 
     def _not_of_kafka(self, model: Model) -> dict[str, Any]:
         """The settings at which a model does not do what this version of Kafka does."""

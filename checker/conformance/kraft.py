@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from isrcheck.checker.conformance.commands import Command, Moment
+from isrcheck.checker.conformance.kraft_known import known
 from isrcheck.checker.conformance.kraft_state import P, State, expected, found
 from isrcheck.model.language.telling import SeenState, asked
 
 __all__ = [
-    "calls", "classes", "covering", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset",
-    "unreached", "walks", "weights",
+    "calls", "classes", "covering", "decided", "expected", "found", "is_possible", "known", "of_kafka", "offers",
+    "reset", "unreached", "walks", "weights",
 ]  # fmt: skip
 
 _TODAY: Mapping[str, tuple[Any, ...]] = {
