@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 )
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps of each.")
 @click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="What they are drawn from.")
+@click.option("--cover", is_flag=True, help="Let walks take what was driven least, with all that the model has.")
 @click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
+@click.option("--coverage", metavar="FOLDER", help="Add there what was reached of Kafka's classes (JaCoCo).")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 def command(
     model: str,
@@ -36,9 +39,11 @@ def command(
     walks: int | None,
     depth: int,
     seed: int,
+    cover: bool,
     keep_going: bool,
     plain: bool,
     quiet: bool,
+    coverage: str | None,
     json_path: str | None,
 ) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
@@ -52,7 +57,7 @@ def command(
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text
 
-    found = _found(model, version, settings, scenarios, walks, depth, seed, keep_going, quiet)
+    found = _found(model, version, settings, scenarios, walks, depth, seed, cover, keep_going, quiet, coverage)
     lines = [headline(found)] if quiet else report_text(found, plain)
     click.echo("\n".join(lines), err=json_path == STDOUT)
     if json_path is not None:
@@ -68,8 +73,10 @@ def _found(
     walks: int | None,
     depth: int,
     seed: int,
+    cover: bool,
     keep_going: bool,
     quiet: bool,
+    coverage: str | None,
 ) -> Report:
     from isrcheck.checker.conformance.build import NEWEST, classpath, known_version
     from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, with_traces
@@ -82,13 +89,22 @@ def _found(
     chosen = with_traces(loaded.name, names)
     version = known_version(version or NEWEST)
     own = {name: values[0] for name, values in mapping.of_kafka(version).items()}
-    settings = {**own, **mapping.walks, **settings_of(loaded.cls, loaded.name, texts)}
+    more = mapping.covering if cover else {}
+    settings = {**own, **mapping.walks, **more, **settings_of(loaded.cls, loaded.name, texts)}
     known = tuple(loaded.cls(**settings).actions())
     report = Report(loaded.name, version, settings, seed, unreached=mapping.unreached, known=known)
-    with running(classpath(report.kafka, lambda line: _tell(line, quiet))) as harness:
+    jars = classpath(report.kafka, lambda line: _tell(line, quiet))
+    seen = None
+    if coverage is not None:
+        from isrcheck.checker.conformance.coverage import Coverage, summary
+
+        seen = Coverage(Path(coverage), mapping.classes, jars, lambda line: _tell(line, quiet))
+    with running(jars, () if seen is None else seen.options) as harness:
         run = Conforming(harness, loaded, mapping, report, keep_going, lambda line: _progress(line, quiet))
         run.scenarios(chosen)
-        run.walks((0 if names else 100) if walks is None else walks, depth)
+        run.walks((0 if names else 100) if walks is None else walks, depth, cover)
+    if seen is not None:
+        report.reached = summary(seen.report())
     return report
 
 

@@ -14,8 +14,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -41,10 +42,13 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
-MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
+MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.1": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
 """Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
+JACOCO: Final = "0.8.14"
+_OF_JACOCO: Final = {"agent": "org.jacoco.agent:{}:jar:runtime", "cli": "org.jacoco.cli:{}:jar:nodeps"}
+_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
 CENTRAL: Final = "it needs Maven Central, or a mirror of it in ~/.m2/settings.xml"
 
@@ -61,6 +65,26 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
         _build(version, profile, folder)
     jars = (folder / "classpath.txt").read_text().strip()
     return os.pathsep.join([str(folder / "harness.jar"), jars])
+
+
+def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
+    """JaCoCo's agent and its command, as jars; Maven fetches them if they are not there."""
+    folder = _root() / f"jacoco-{JACOCO}"
+    if not _has_jacoco(folder):
+        tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
+        with _kept_as(folder, _has_jacoco) as ready:
+            for name, artifact in _OF_JACOCO.items():
+                chosen = f"-Dartifact=org.jacoco:{artifact.format(JACOCO)}"
+                _maven([_COPY, chosen, f"-DoutputDirectory={ready}"], ready, "fetch JaCoCo")
+                (found,) = ready.glob(f"org.jacoco.{name}-*.jar")
+                found.rename(ready / f"{name}.jar")
+    if not _has_jacoco(folder):
+        raise Failure(f"JaCoCo cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+    return folder / "agent.jar", folder / "cli.jar"
+
+
+def _has_jacoco(folder: Path) -> bool:
+    return is_own_folder(folder) and all((folder / f"{name}.jar").is_file() for name in _OF_JACOCO)
 
 
 def known_version(version: str) -> str:
@@ -85,18 +109,27 @@ def _tool(name: str, own: Path | None = None) -> str:
 
 
 def _folder(version: str) -> Path:
-    """Where the harness of these sources is kept; a new folder each time where nothing is."""
+    """Where the harness of these sources is kept."""
+    return _root() / f"kafka-{version}-{_hash()}"
+
+
+@cache
+def _temporary() -> Path:
+    root = Path(tempfile.mkdtemp(prefix="isrcheck-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return root
+
+
+def _root() -> Path:
+    """Where what is built is kept; a folder of this process alone where nothing is."""
     named = os.environ.get(VARIABLE)
     if named == "":
-        root = Path(tempfile.mkdtemp(prefix="isrcheck-"))
-        atexit.register(shutil.rmtree, root, ignore_errors=True)
-    elif named is not None:
-        root = Path(named) / "conformance"
-    else:
-        from platformdirs import user_cache_path
+        return _temporary()
+    if named is not None:
+        return Path(named) / "conformance"
+    from platformdirs import user_cache_path
 
-        root = user_cache_path("isrcheck") / "conformance"
-    return root / f"kafka-{version}-{_hash()}"
+    return user_cache_path("isrcheck") / "conformance"
 
 
 def _hash() -> str:
@@ -128,32 +161,44 @@ def _rename(sources: Path, moved: Mapping[str, str]) -> None:
 
 
 def _build(version: str, profile: str, folder: Path) -> None:
-    maven = _tool("mvn")
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
         project = Path(work) / "java"
         shutil.copytree(SOURCES, project, ignore=shutil.ignore_patterns("target", "__pycache__"))
         _rename(project, MOVED[profile])
-        command = [maven, "-q", "-B", "-P", f"kafka-{profile}", f"-Dkafka.version={version}", "package"]
-        try:
-            done = subprocess.run(
-                command, cwd=project, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL
-            )
-        except subprocess.TimeoutExpired:
-            reason = f"Maven did not build the harness within {BUILD_SECONDS} seconds; {CENTRAL}"
-            raise Failure(reason, Exit.OUTPUT) from None
-        if done.returncode:
-            raise Failure(f"Maven could not build the harness: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
-        ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
-        shutil.copy(project / "target" / "conformance-1.jar", ready / "harness.jar")
-        shutil.copy(project / "target" / "classpath.txt", ready / "classpath.txt")
-    if folder.exists() and not _is_whole(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # another process was first
-        ready.rename(folder)
-    shutil.rmtree(ready, ignore_errors=True)
+        _maven(["-P", f"kafka-{profile}", f"-Dkafka.version={version}", "package"], project, "build the harness")
+        with _kept_as(folder, _is_whole) as ready:
+            shutil.copy(project / "target" / "conformance-1.jar", ready / "harness.jar")
+            shutil.copy(project / "target" / "classpath.txt", ready / "classpath.txt")
     if not _is_whole(folder):
         raise Failure(f"the harness cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+
+
+def _maven(arguments: list[str], folder: Path, what: str) -> None:
+    """Runs Maven in a folder; `Failure` (153) where it cannot do `what`."""
+    command = [_tool("mvn"), "-q", "-B", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(f"Maven did not {what} within {BUILD_SECONDS} seconds; {CENTRAL}", Exit.OUTPUT) from None
+    if done.returncode:
+        raise Failure(f"Maven could not {what}: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
+
+
+@contextmanager
+def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
+    """A new folder to fill, which takes the place of what is there if that is not whole."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
+    try:
+        yield ready
+        if folder.exists() and not is_whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another process was first
+            ready.rename(folder)
+    finally:
+        shutil.rmtree(ready, ignore_errors=True)
 
 
 def _reason(output: str) -> str:

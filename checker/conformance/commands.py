@@ -36,8 +36,12 @@ class Conformance(Protocol):
 
     walks: Mapping[str, Any]
     """Settings of random walks, where the user says nothing."""
+    covering: Mapping[str, Any]
+    """Settings of covering walks besides: every action that the harness takes is there."""
     weights: Mapping[str, int]
     """How much rather than others a random walk takes an action; 1 where nothing is said."""
+    classes: tuple[str, ...]
+    """The classes of Kafka that the model is about, without their packages: of these the coverage is told."""
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
@@ -56,6 +60,9 @@ class Conformance(Protocol):
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
     ) -> Mapping[str, bool]:
         """Whether Kafka would take an action now, for those of which the model can say whether they are enabled."""
+
+    def known(self, model: Any, driven: Any) -> str | None:
+        """What is known of the difference of a path that was driven, in a few words; None where it is news."""
 
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that make the first state of a path."""

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from isrcheck.checker.conformance.commands import Conformance
+from isrcheck.checker.conformance.covering import Covering, Pair, by_first, pairs_of
 from isrcheck.checker.conformance.driving import Driven, Driver
 from isrcheck.checker.conformance.process import Harness
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -41,11 +42,14 @@ class Outcome:
     driven: Driven
     of_others: dict[str, Any]
     length: int | None
+    known: str | None = None
 
     @property
     def verdict(self) -> str:
         if self.driven.difference is not None:
-            return "differs-as-its-settings-do" if self.of_others else "differs"
+            if self.of_others:
+                return "differs-as-its-settings-do"
+            return "differs" if self.known is None else "differs-as-is-known"
         return "not-driven-to-its-end" if self.driven.unreached is not None else "conforms"
 
     def to_json(self) -> dict[str, Any]:
@@ -57,13 +61,21 @@ class Outcome:
             "of": self.length,
             "settings_not_of_kafka": self.of_others,
             "unreached": self.driven.unreached,
+            "known": self.known,
         }
-        return found if difference is None else {**found, "difference": difference.to_json()}
+        if difference is None:
+            return found
+        label = self.driven.steps[-1].label
+        return {**found, "difference": {**difference.to_json(), "action": None if label is None else label.action}}
 
 
 @dataclass
 class Report:
-    """All paths of one run; `shown` is the shortest path that was found to the first difference there is."""
+    """All paths of one run; `shown` is the shortest path that was found to the first difference there is.
+
+    `pairs` counts actions one after the other; `why` says what kept covering walks from an action that no path took;
+    `reached` is the coverage of Kafka's classes, by class.
+    """
 
     model: str
     kafka: str
@@ -74,10 +86,15 @@ class Report:
     actions: Counter[str] = field(default_factory=Counter)
     unreached: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    pairs: Counter[Pair] = field(default_factory=Counter)
+    why: dict[str, str] = field(default_factory=dict)
+    reached: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
+        actions = [step.label.action for step in outcome.driven.steps[1:] if step.label is not None]
         self.outcomes.append(outcome)
-        self.actions.update(step.label.action for step in outcome.driven.steps[1:] if step.label is not None)
+        self.actions.update(actions)
+        self.pairs.update(pairs_of(actions))
 
     @property
     def steps(self) -> int:
@@ -107,6 +124,9 @@ class Report:
             "paths": [x.to_json() for x in self.outcomes],
             "actions": dict(sorted(self.actions.items())),
             "never": self.never,
+            "why": self.why,
+            "pairs": by_first(self.pairs),
+            "reached": self.reached,
             "unreached": dict(self.unreached),
             "shown": None if self.shown is None else {**self.shown.to_json(), "trace": told(self.shown)},
         }
@@ -164,20 +184,26 @@ class Conforming:
     def _driver(self, model: Model) -> Driver:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
-    def walks(self, count: int, depth: int) -> None:
+    def walks(self, count: int, depth: int, cover: bool = False) -> None:
+        """Random walks; covering ones prefer what paths before them have tried least."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
+        covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
             if self._ended():
-                return
-            driven = driver.drive(driver.walk(self.report.seed, number, depth))
+                break
+            driven = driver.drive(driver.walk(self.report.seed, number, depth, covering))
             self._add(driver, self._outcome(driver, f"walk {number} of seed {self.report.seed}", driven, None))
             self.tell(f"walk {number} of {count}")
+        if covering is not None:
+            first = driver.first().state
+            self.report.why = {x: covering.why(driver.interpreter, first, x) for x in self.report.never}
 
     def _ended(self) -> bool:
         return not self.keep_going and bool(self.report.of("differs"))
 
     def _outcome(self, driver: Driver, name: str, driven: Driven, length: int | None) -> Outcome:
-        return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length)
+        known = None if driven.difference is None else self.mapping.known(driver.model, driven)
+        return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length, known)
 
     def _not_of_kafka(self, model: Model) -> dict[str, Any]:
         """The settings at which a model does not do what this version of Kafka does."""

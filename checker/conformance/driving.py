@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from isrcheck.checker.conformance.commands import Command, Conformance, Moment, Values, as_data
+from isrcheck.checker.conformance.covering import SHARE, START, Covering
 from isrcheck.checker.conformance.process import Harness, HarnessFault
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step, Trace
@@ -152,11 +153,11 @@ class Driver:
 
     # --- paths ------------------------------------------------------------------------------------------------------
 
-    def walk(self, seed: int, number: int, depth: int) -> Path:
+    def walk(self, seed: int, number: int, depth: int, covering: Covering | None = None) -> Path:
         """A random walk of at most `depth` steps: one of the actions that are enabled, then one of its instances.
 
-        What it does depends on the seed and its number alone, and on what Kafka decides where it is driven. It takes no
-        action that the harness does not reach.
+        What it does depends on the seed and its number alone, and on what Kafka decides where it is driven; a covering
+        walk also on those before it. It takes no action that the harness does not reach.
         """
         choose = random.Random(f"{seed}/{number}")
         step: Step | None = Step(None, None, choose.choice(initial_states(self.model)))
@@ -165,20 +166,28 @@ class Driver:
             if step is None or not self.interpreter.counted(step.state):
                 return
             step = (yield step) or step
-            step = self._any_step(step.state, choose)
+            step = self._any_step(step, choose, covering)
 
-    def _any_step(self, state: State, choose: random.Random) -> Step | None:
+    def _any_step(self, at: Step, choose: random.Random, covering: Covering | None) -> Step | None:
         by_action: dict[str, list[int]] = {}
         for number, label in enumerate(self.interpreter.labels):
             if label.action not in self.mapping.unreached:
                 by_action.setdefault(label.action, []).append(number)
         # Whoever comes first in the order of these numbers is drawn as often as its weight says (Efraimidis, Spirakis).
         drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
-        for action in sorted(by_action, key=lambda each: -drawn[each]):
-            for number in choose.sample(by_action[action], len(by_action[action])):
-                step = self._step(state, number)
-                if step is not None:
-                    return step
+        order = sorted(by_action, key=lambda each: -drawn[each])
+        before = START if at.label is None else at.label.action
+        if covering is not None and choose.random() < SHARE:
+            order = covering.order(before, order)
+        for action in order:
+            instances = choose.sample(by_action[action], len(by_action[action]))
+            step = next((x for x in (self._step(at.state, number) for number in instances) if x is not None), None)
+            if covering is not None:
+                covering.note(before, action, step is not None)
+            if step is not None:
+                return step
+            if covering is not None:
+                covering.note_refusals(self.interpreter, at.state, action, instances)
         return None
 
     def _step(self, state: State, number: int) -> Step | None:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from isrcheck.checker.conformance.commands import Command, Moment
+from isrcheck.checker.conformance.kraft_known import known
 from isrcheck.checker.conformance.kraft_state import P, State, expected, found
 from isrcheck.model.language.telling import SeenState, asked
 
 __all__ = [
-    "calls", "decided", "expected", "found", "is_possible", "of_kafka", "offers", "reset", "unreached", "walks",
-    "weights",
+    "calls", "classes", "covering", "decided", "expected", "found", "is_possible", "known", "of_kafka", "offers",
+    "reset", "unreached", "walks", "weights",
 ]  # fmt: skip
 
 _TODAY: Mapping[str, tuple[Any, ...]] = {
@@ -91,6 +92,18 @@ walks: Mapping[str, Any] = {
 }
 """Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
 
+covering: Mapping[str, Any] = {
+    "reassignments": 2,
+    "cancellations": True,
+    "assigned_at_start": 2,
+    "unclean_elections": 1,
+    "min_isr_then": 1,
+    "directory_failures": 1,
+    "directory_assignments": 1,
+    "log_moves": 2,
+}
+"""What covering walks have besides: all that an operator may do, and a disk."""
+
 weights: Mapping[str, int] = {
     "append-records-to-leader": 12,
     "fetch-records": 48,
@@ -109,6 +122,13 @@ weights: Mapping[str, int] = {
     "elect-preferred-leader": 2,
 }
 """A cluster in which more happens than brokers coming and going."""
+
+classes = (
+    "Partition", "Replica", "ReplicaState", "ReplicaManager", "DelayedProduce", "DefaultAlterPartitionManager",
+    "AbstractFetcherThread", "ReplicaFetcherThread", "UnifiedLog", "LeaderEpochFileCache", "TopicDelta",
+    "PartitionRegistration", "ReplicationControlManager", "PartitionChangeBuilder", "PartitionReassignmentReplicas",
+    "PartitionReassignmentRevert", "ClusterControlManager", "BrokerHeartbeatManager",
+)  # fmt: skip
 
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
@@ -243,7 +263,8 @@ calls: Mapping[str, Callable[[Moment], list[Command]]] = {
 elections = {
     "alter-partition-and-elect", "alter-partition-reassignments", "begin-controlled-shutdown",
     "cancel-partition-reassignment", "elect-leader", "elect-leader-for-leaderless-partition", "fence-broker",
-    "fence-stopped-broker", "handle-directories-offline", "register-broker", "unfence-broker",
+    "fence-stopped-broker", "handle-assign-replicas-to-dirs", "handle-directories-offline", "register-broker",
+    "unfence-broker",
 }  # fmt: skip
 """Actions that say who leads afterwards."""
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,8 @@ from isrcheck.checker.results import Exit
 
 ANSWER_SECONDS: Final = 120
 """A step takes milliseconds; one that takes so long hangs."""
-FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
+"""The quick compiler alone: a run is too short for the other one to earn what it takes."""
 
 MEMORY: Final = "/dev/shm"
 """A folder in memory, where there is one: Kafka writes to disk at each start and stop, which takes most of the time."""
@@ -29,9 +30,10 @@ MEMORY: Final = "/dev/shm"
 class Harness:
     """One Java process; every command is answered before the next is sent."""
 
-    def __init__(self, classpath: str, folder: Path) -> None:
+    def __init__(self, classpath: str, folder: Path, options: Sequence[str] = ()) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
-        command = [java(), *FLAGS, f"-Djava.io.tmpdir={folder}", "-cp", classpath, "isrcheck.Harness", str(folder)]
+        flags = [*FLAGS, *options, f"-Djava.io.tmpdir={folder}"]
+        command = [java(), *flags, "-cp", classpath, "isrcheck.Harness", str(folder)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, encoding="utf-8"
         )
@@ -84,11 +86,11 @@ class HarnessFault(Exception):
 
 
 @contextmanager
-def running(classpath: str) -> Iterator[Harness]:
-    """A harness with a folder for its logs; both are gone afterwards."""
+def running(classpath: str, options: Sequence[str] = ()) -> Iterator[Harness]:
+    """A harness with a folder for its logs, started with options of Java; both are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
-        harness = Harness(classpath, folder)
+        harness = Harness(classpath, folder, options)
         try:
             yield harness
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from isrcheck.checker.conformance.conforming import Outcome, Report, trace_of
 from isrcheck.checker.reports.counterexample import told_text
@@ -24,7 +25,9 @@ def headline(report: Report) -> str:
     differ = len(report.of("differs"))
     verdict = f"DOES NOT CONFORM: {plural(differ, 'path')} of" if differ else "CONFORMS:"
     count = f"{verdict} {plural(len(report.outcomes), 'path')}, {plural(report.steps, 'step')}"
-    return f"{report.model} and Kafka {report.kafka}: {count}"
+    known = len(report.of("differs-as-is-known"))
+    but = f"; {plural(known, 'path')} but for what is known" if known else ""
+    return f"{report.model} and Kafka {report.kafka}: {count}{but}"
 
 
 def _paths(report: Report) -> Iterator[str]:
@@ -32,6 +35,7 @@ def _paths(report: Report) -> Iterator[str]:
         "conforms": "Conforming to the end",
         "not-driven-to-its-end": "Conforming as far as the harness gets",
         "differs-as-its-settings-do": "Differing, as settings do that are not Kafka's",
+        "differs-as-is-known": "Differing, as is known; not driven further",
         "differs": "Differing",
     }
     for verdict, text in words.items():
@@ -40,6 +44,8 @@ def _paths(report: Report) -> Iterator[str]:
             yield f"{text}: {plural(len(found), 'path')}"
             named = [x for x in found if verdict != "conforms" and (x.length is not None or verdict == "differs")]
             yield from columns([_row(x) for x in named], "  ")
+            told = Counter(x.known for x in found if x.known is not None)
+            yield from columns([(words, plural(count, "path")) for words, count in told.most_common()], "  ")
     kinds = Counter(_kind(x) for x in report.of("differs"))
     if len(kinds) > 1:
         yield "Kinds of difference:"
@@ -52,7 +58,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     if outcome.driven.unreached is not None:
         return outcome.name, at, f"not driven further: {outcome.driven.unreached}"
     others = ", ".join(f"{name} = {shown(value)}" for name, value in outcome.of_others.items())
-    return outcome.name, at, others or _kind(outcome)
+    return outcome.name, at, outcome.known or others or _kind(outcome)
 
 
 def _kind(outcome: Outcome) -> str:
@@ -63,10 +69,22 @@ def _kind(outcome: Outcome) -> str:
 def _actions(report: Report) -> Iterator[str]:
     yield "Actions driven, by how often:"
     yield from columns([(name, f"{count:,}") for name, count in sorted(report.actions.items())], "  ")
-    if report.never:
+    yield f"Pairs of actions, one after the other: {len(report.pairs):,}"
+    if report.why:
+        yield "Never driven:"
+        yield from columns(sorted(report.why.items()), "  ")
+    elif report.never:
         yield f"Never driven: {', '.join(report.never)}"
     yield "Not reached by the harness:"
     yield from columns(sorted(report.unreached.items()), "  ")
+    if report.reached:
+        yield "Reached of Kafka's classes:"
+        yield from columns([_reached(row) for row in report.reached], "  ")
+
+
+def _reached(row: dict[str, Any]) -> tuple[str, ...]:
+    methods, branches = ((row[name], row[f"of_{name}"]) for name in ("methods", "branches"))
+    return row["class"], f"{methods[0]} of {methods[1]} methods", f"{branches[0]} of {branches[1]} branches"
 
 
 def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from isrcheck.model.language.concrete import decided, holds, is_wanted, leaves_of, run, said
+from isrcheck.model.language.concrete import decided, holds, is_instance, is_wanted, leaves_of, refusal, run, said
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.marks import Action
 from isrcheck.model.language.model import Model, as_parameter
@@ -64,6 +64,16 @@ class Interpreter:
         """Whether an instance is enabled, or nothing but the room that the search has keeps it from being so."""
         method, arguments = self._calls[instance]
         return is_wanted(self.model, state, method, arguments)
+
+    def refusal(self, state: State, instance: int) -> str | None:
+        """`file:line` of the condition that keeps an instance from being enabled; None where there is none."""
+        method, arguments = self._calls[instance]
+        return refusal(self.model, state, method, arguments)
+
+    def exists(self, state: State, instance: int) -> bool:
+        """Whether there is such an instance at the model's settings, enabled in a state or not."""
+        method, arguments = self._calls[instance]
+        return is_instance(self.model, state, method, arguments)
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
         """What a property says in a state, for each choice of its parameters: its condition, or its two."""

@@ -49,6 +49,7 @@ import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogManager;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
@@ -63,8 +64,8 @@ import scala.Option;
 import scala.Tuple2;
 
 /**
- * Two ways in which a record is lost that a producer with acks=all was told is safe: replication factor 3,
- * min.insync.replicas 2, every election clean.
+ * Ways in which a record is lost that a producer with acks=all was told is safe: replication factor 3 (and 2),
+ * min.insync.replicas 2 (and raised to 2), every election clean.
  *
  * Real are three Partitions with their logs and epoch caches on disk. The test says what a broker hears of metadata and
  * when, which follower fetches when, and what the controller answers; what it says is what a KRaft controller would
@@ -219,6 +220,99 @@ public class AcknowledgedRecordLossTest {
         hears(C, registration(assigned, C, 1, 5, B, C));
     }
 
+    // --- a leader notes a fetch in a later epoch than the one in which it has read for it ---------------------------
+
+    @Test
+    public void fetchIsNotedInALaterEpoch() throws Exception {
+        electionsDuringAFetch(true, true);
+        assertNothingIsLost(C);
+    }
+
+    @Test
+    public void fetchIsNotedInALaterEpochByALeaderThatWasAFollowerMeanwhile() throws Exception {
+        electionsDuringAFetch(true, false);
+        assertEquals(List.of("base"), acknowledged);
+        assertNothingIsLost(C);
+    }
+
+    @Test
+    public void noFetchIsUnderWay() throws Exception {
+        electionsDuringAFetch(false, true);
+        assertEquals(List.of("base"), acknowledged);
+        assertNothingIsLost(C);
+    }
+
+    /** As with two elections, but A knows nothing of the last record of C until it notes a fetch of epoch 1 late. */
+    private void electionsDuringAFetch(boolean late, boolean atOnce) throws Exception {
+        int[] assigned = {B, A, C};
+        for (int broker : assigned) {
+            hears(broker, registration(assigned, A, 1, 1, A, B, C));
+        }
+        replicas.get(A).produce("base");
+        fetch(B, A, 1);
+        fetch(C, A, 1);
+        fetch(B, A, 1);
+        fetch(C, A, 1);
+        assertEquals(List.of("base"), acknowledged);
+
+        replicas.get(A).produce("record");
+        fetch(C, A, 1);
+        Step elections = () -> {
+            hears(B, registration(assigned, B, 2, 2, A, B, C));
+            hears(C, registration(assigned, B, 2, 2, A, B, C));
+            fetch(C, B, 2); // It truncates.
+            if (!atOnce) {
+                hears(A, registration(assigned, B, 2, 2, A, B, C));
+            }
+            hears(C, registration(assigned, A, 3, 3, A, C));
+            hears(A, registration(assigned, A, 3, 3, A, C));
+        };
+        if (late) {
+            replicas.get(A).beforeNoting = elections;
+            read(C, A, 1); // C follows in epoch 3 when the answer comes, and drops it.
+        } else {
+            elections.take();
+        }
+        assertEquals(List.of("base"), replicas.get(C).records());
+        hears(C, registration(assigned, C, 4, 4, C));
+    }
+
+    // --- min.insync.replicas is raised, and the leader hears of a smaller ISR first ----------------------------------
+
+    @Test
+    public void smallerIsrIsHeardBeforeTheRaisedMinInSyncReplicas() {
+        raisedMinInSyncReplicas(false);
+        assertNothingIsLost(B);
+    }
+
+    @Test
+    public void raisedMinInSyncReplicasIsHeardBeforeTheSmallerIsr() {
+        raisedMinInSyncReplicas(true);
+        assertEquals(List.of(), acknowledged);
+        assertNothingIsLost(B);
+    }
+
+    /** Replicas 0, 1. In one delta BrokerMetadataPublisher applies partitions first, then configurations. */
+    private void raisedMinInSyncReplicas(boolean configurationFirst) {
+        int[] assigned = {A, B};
+        for (int broker : assigned) {
+            replicas.get(broker).topic.put("min.insync.replicas", "1");
+            hears(broker, registration(assigned, A, 0, 1, A, B));
+        }
+        replicas.get(A).produce("record");
+        assertEquals(List.of(), acknowledged);
+
+        // min.insync.replicas is 2 from now on; then the session of B ends, which the controller keeps as eligible.
+        if (configurationFirst) {
+            replicas.get(A).setMinInSyncReplicas("2");
+        }
+        hears(A, registration(assigned, A, 0, 2, A));
+        replicas.get(A).setMinInSyncReplicas("2");
+
+        // A goes. Nobody is in the ISR; B comes back, and is elected from the eligible leader replicas.
+        hears(B, registration(assigned, B, 2, 4, B));
+    }
+
     // --- what is asserted ----------------------------------------------------------------------------------------------
 
     private void assertNothingIsLost(int leader) {
@@ -250,11 +344,7 @@ public class AcknowledgedRecordLossTest {
     /** A follower fetches one batch and handles the answer. */
     private void fetch(int broker, int leader, int leaderEpoch) throws Exception {
         UnifiedLog log = replicas.get(broker).log();
-        FetchRequest.PartitionData request = new FetchRequest.PartitionData(TOPIC_ID, log.logEndOffset(), 0, 1,
-            Optional.of(leaderEpoch), log.latestEpoch());
-        LogReadInfo answer = replicas.get(leader).partition.fetchRecords(
-            new FetchParams(broker, brokerEpoch(broker), 0, 1, 1, FetchIsolation.LOG_END, Optional.empty()), request,
-            time.milliseconds(), 1, true, true);
+        LogReadInfo answer = read(broker, leader, leaderEpoch);
         if (answer.divergingEpoch().isPresent()) {
             truncate(replicas.get(broker), answer.divergingEpoch().get());
             return;
@@ -264,6 +354,16 @@ public class AcknowledgedRecordLossTest {
                 copy(answer.fetchedData().records), false, leaderEpoch);
         }
         log.maybeUpdateHighWatermark(answer.highWatermark());
+    }
+
+    /** A leader reads for a follower, and notes how far that is. */
+    private LogReadInfo read(int broker, int leader, int leaderEpoch) throws Exception {
+        UnifiedLog log = replicas.get(broker).log();
+        FetchRequest.PartitionData request = new FetchRequest.PartitionData(TOPIC_ID, log.logEndOffset(), 0, 1,
+            Optional.of(leaderEpoch), log.latestEpoch());
+        return replicas.get(leader).partition.fetchRecords(
+            new FetchParams(broker, brokerEpoch(broker), 0, 1, 1, FetchIsolation.LOG_END, Optional.empty()), request,
+            time.milliseconds(), 1, true, true);
     }
 
     /** As AbstractFetcherThread does: to where the last epoch that both have ends in the log in which it ends first. */
@@ -290,6 +390,18 @@ public class AcknowledgedRecordLossTest {
         return 1000 + broker;
     }
 
+    private interface Step {
+        void take() throws Exception;
+
+        default void takeUnchecked() {
+            try {
+                take();
+            } catch (Exception error) {
+                throw new AssertionError(error);
+            }
+        }
+    }
+
     /** A broker's replica. */
     private final class Replica {
         private final LogManager logManager;
@@ -298,6 +410,9 @@ public class AcknowledgedRecordLossTest {
         private final Map<String, Long> waiting = new LinkedHashMap<>();
         private CompletableFuture<LeaderAndIsr> asked = CompletableFuture.completedFuture(null);
         private LeaderAndIsr question;
+        private final Properties topic = new Properties();
+        /** What happens between the lock under which the next fetch is read for and that under which it is noted. */
+        private Step beforeNoting = () -> { };
 
         Replica(int id) throws Exception {
             Properties properties = new Properties();
@@ -309,7 +424,6 @@ public class AcknowledgedRecordLossTest {
             properties.put("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT");
             properties.put("log.dirs", folder.resolve(String.valueOf(id)).toString());
             properties.put("log.cleaner.enable", "false");
-            Properties topic = new Properties();
             topic.put("min.insync.replicas", "2");
             logManager = kafka.log.LogManager.apply(new KafkaConfig(properties, false), Set.of(), resource -> topic,
                 mock(Scheduler.class), time, new BrokerTopicStats(), new LogDirFailureChannel(1));
@@ -326,7 +440,10 @@ public class AcknowledgedRecordLossTest {
                 }
 
                 @Override
-                public int numDelayedDelete() {
+                public int numDelayedDelete() { // Asked first of all as a fetch is noted, without a lock.
+                    Step first = beforeNoting;
+                    beforeNoting = () -> { };
+                    first.takeUnchecked();
                     return 0;
                 }
             };
@@ -337,6 +454,11 @@ public class AcknowledgedRecordLossTest {
 
         UnifiedLog log() {
             return partition.localLogOrException();
+        }
+
+        void setMinInSyncReplicas(String value) {
+            topic.put("min.insync.replicas", value);
+            log().updateConfig(new LogConfig(topic));
         }
 
         /** A producer with acks=all. */

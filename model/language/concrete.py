@@ -214,6 +214,21 @@ def run(model: Model, state: State, method: Callable[..., Any], arguments: list[
     return s._after() if s._required or s._writes else None
 
 
+def refusal(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> str | None:
+    """`file:line` of the condition that disables an instance; None where it is enabled or does not exist."""
+    try:
+        heeded(method, model, ConcreteState(model, state, writable=True), *arguments)
+    except Disabled as error:
+        return raised_at(error)
+    return None
+
+
+def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
+    """Whether a method requires or assigns anything, enabled or not; `method` is the plain function."""
+    s = ConcreteState(model, state, writable=True)
+    return _is_disabled(s, method, model, s, *arguments) or s._acts
+
+
 def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) -> bool:
     """Runs a method that requires and assigns; says whether what it requires is false."""
     try:

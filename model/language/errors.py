@@ -9,6 +9,7 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -102,7 +103,13 @@ def caller() -> str:
     if running.written is not None:
         return running.written
     frame = modellers_frame()
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return f"{_name_of(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+@cache
+def _name_of(file: str) -> str:
+    """The name of a file without its folders; asked for again and again, wherever a state has no meaning."""
+    return Path(file).name
 
 
 def raised_at(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from dataclasses import replace
@@ -16,6 +17,7 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.conformance import build, kraft
 from isrcheck.checker.conformance.commands import Command
 from isrcheck.checker.conformance.conforming import Outcome, Report, mapping_of, with_traces
+from isrcheck.checker.conformance.covering import START, Covering, pairs_of
 from isrcheck.checker.conformance.driving import MISSING, Driver, differences
 from isrcheck.checker.conformance.report import report_text
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -110,6 +112,62 @@ def test_a_difference_ends_a_path_and_is_made_shorter() -> None:
     shorter = driver.shortened(driven)
     assert shorter.taken == 3 < driven.taken
     assert [step.label.action for step in shorter.steps[1:] if step.label] == ["count"] * 3
+
+
+def walked(driver: Driver, covering: Covering | None) -> list[list[str]]:
+    walks = [driver.drive(driver.walk(1, number, 6, covering)) for number in range(1, 5)]
+    return [[step.label.action for step in driven.steps[1:] if step.label] for driven in walks]
+
+
+def test_a_covering_walk_takes_what_a_random_one_seldom_does() -> None:
+    driver, _ = counting()
+    driver.mapping.weights = {"rest": 10**9}  # type: ignore[misc]
+    assert {name for taken in walked(driver, None) for name in taken} == {"rest"}
+    covering = walked(driver, Covering())
+    assert {pair for taken in covering for pair in pairs_of(taken)} == {
+        (before, action) for before in (START, "count", "rest") for action in ("count", "rest")
+    }
+    assert covering == walked(driver, Covering())
+
+
+class Waiting(Model):
+    """A number, and what nobody can do to it."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"n": number(0, 9)}
+
+    @action(by=number(1, 2), actor="somebody")
+    def count(self, s: Any, by: int) -> None:
+        """More."""
+        s.require(s.n < 7)
+        s.n += by
+
+    @action(by=number(1, 2), actor="somebody")
+    def shrink(self, s: Any, by: int) -> None:
+        """Nobody is asked."""
+        s.require(s.n > 100)
+        s.n = 0
+
+    @action(by=number(1, 2), actor="somebody")
+    def jump(self, s: Any, by: int) -> None:
+        """At these settings nobody does."""
+
+
+def test_what_was_never_driven_is_told_with_the_reason() -> None:
+    driver, _ = counting()
+    found = Driver(driver.harness, Interpreter(Waiting(), {}), driver.mapping)
+    covering = Covering()
+    for walk in range(1, 4):
+        list(found.walk(1, walk, 5, covering))
+    line = inspect.getsourcelines(Waiting.shrink)[1] + 3
+    first = found.first().state
+    assert covering.driven == {"count"}
+    tried = sum(count for (_, action), count in covering.tried.items() if action == "shrink")
+    assert covering.why(found.interpreter, first, "shrink") == (
+        f"no instance was enabled where it was tried; refused {2 * tried} times at test_driving.py:{line}"
+    )
+    assert covering.why(found.interpreter, first, "jump") == "the model has no such step at these settings"
+    assert Covering().why(found.interpreter, first, "shrink") == "it was never tried"
 
 
 class Drawing(Model):
@@ -219,6 +277,7 @@ def test_the_mapping_names_settings_and_values_that_there_are() -> None:
         for name, values in kraft.of_kafka(version).items():
             assert all(value in (declared[name].choices or (True, False)) for value in values), name
     load_model_class("kraft").cls(**kraft.walks)
+    load_model_class("kraft").cls(**kraft.walks, **kraft.covering)
     assert set(kraft.weights) <= set(kraft.calls)
 
 

@@ -12,12 +12,14 @@ import pytest
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 SAID = dict(re.findall(r"^(\w+Test\.\w+)\n  (.+)$", (FINDINGS / "README.md").read_text(encoding="utf-8"), re.M))
+SINCE_4_3 = {"EligibleLeaderReplicasTest.replicaThatIsMadeAnewIsNotElectedBeforeItHasFetched"}
+"""In 4.2.0 the ELR is cleared before (apache/kafka#20716)."""
 
 
 def test_each_page_names_its_tests() -> None:
     tests = {f"{path.stem}.{x}" for path in FINDINGS.glob("*.java") for x in _methods(path)}
     pages = "".join(path.read_text(encoding="utf-8") for path in FINDINGS.glob("*.md"))
-    assert len(SAID) == 4
+    assert len(SAID) == 10
     assert set(SAID) < tests
     assert set(re.findall(r"(\w+Test\.[a-z]\w+)", pages)) <= tests
 
@@ -48,5 +50,6 @@ def test_kafka_does_as_the_findings_say(tmp_path: Path, earlier: list[str]) -> N
                 passed.add(name)
             else:
                 failed[name] = failure.get("message", "").partition(" ==>")[0]
-    assert failed == SAID, done.stdout[-2000:]
-    assert len(passed) == 5
+    others = SINCE_4_3 if "kafka-4.2" in earlier else set()
+    assert failed == {name: said for name, said in SAID.items() if name not in others}, done.stdout[-2000:]
+    assert len(passed) == 12 + len(others)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +15,10 @@ from isrcheck.checker.conformance import kraft
 from isrcheck.checker.conformance.build import NEWEST, classpath
 from isrcheck.checker.conformance.commands import Command, Moment
 from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, recorded, with_traces
+from isrcheck.checker.conformance.coverage import Coverage
 from isrcheck.checker.conformance.driving import Driven, Driver
 from isrcheck.checker.conformance.process import Harness, running
+from isrcheck.checker.conformance.report import report_text
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.library import load_model_class
@@ -147,13 +150,17 @@ It has a record already: with an empty log it would be about to truncate, and he
 """
 
 
+def named(found: Driver, path: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Step]:
+    """A path by the names of its actions and their arguments."""
+    labels = {(label.action, str(label.to_json())): label for label in found.interpreter.labels}
+    first = next(found.walk(1, 1, 1))
+    return [first, *(Step(labels[action, str(given)], None, first.state) for action, given in path)]
+
+
 def late_answer(harness: Harness, answers: str) -> Driven:
     """The path, as far as the model at this setting takes it: where answers are checked there is no last step."""
     found = driver(harness, fetch_answer=answers)
-    labels = {(label.action, str(label.to_json())): label for label in found.interpreter.labels}
-    first = next(found.walk(1, 1, 1))
-    path = [first, *(Step(labels[action, str(given)], None, first.state) for action, given in LATE_ANSWER)]
-    return found.drive(found.walked(path))
+    return found.drive(found.walked(named(found, LATE_ANSWER)))
 
 
 @pytest.mark.parametrize(("version", "own"), [("4.0.0", "unchecked"), ("4.0.1", "checked"), (NEWEST, "checked")])
@@ -356,6 +363,76 @@ def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_
     assert run({"op": "balance"}) == (-1, [1], [0])
     assert run({"op": "heartbeat", "broker": 1, "directories": True}, {"op": "balance"}) == (-1, [1], [0])
     assert run({"op": "expire_session", "broker": 1}) == (0, [0], [1])
+
+
+def test_covering_walks_conform_and_drive_more_pairs_of_actions_than_random_ones(harness: Harness) -> None:
+    settings = {**kraft.walks, **kraft.covering}
+    pairs = {}
+    for cover in (False, True):
+        report = Report("kraft", NEWEST, settings, 1, known=tuple(Kraft(**settings).actions()))
+        run = Conforming(harness, load_model_class("kraft"), kraft, report, False, lambda line: None)
+        run.walks(20, 40, cover)
+        assert not report.of("differs"), report_text(report)
+        pairs[cover] = len(report.pairs)
+    assert pairs[True] > 1.1 * pairs[False]
+    assert set(report.why) == set(report.never)
+
+
+OUT_OF_RANGE = (
+    ("append-records-to-leader", {"p": 0, "b": 0}),
+    ("elect-preferred-leader", {"p": 0, "leader": 1}),
+    ("apply-local-leaders", {"b": 1, "to": 1}),
+    ("maybe-replace-current-with-future-replica", {"p": 0, "b": 1}),
+    ("apply-local-followers", {"b": 0, "to": 1}),
+    ("fetch-offset-and-truncate", {"p": 0, "follower": 0, "leader": 1}),
+)
+"""A new leader with nothing in its log, which it moves, forgets its own epoch, and knows not that of its follower."""
+
+
+def test_a_follower_whose_leader_has_forgotten_epochs_truncates(harness: Harness) -> None:
+    found = driver(harness, log_moves=1)
+    driven = found.drive(found.walked(named(found, OUT_OF_RANGE)))
+    assert driven.difference is None
+    assert driven.taken == len(OUT_OF_RANGE)
+
+
+CLEARED: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("crash", {"b": 1, "on_disk": 0}),
+    ("fence-stopped-broker", {"b": 1, "leader": 0}),
+    ("begin-controlled-shutdown", {"b": 0, "leader": None}),
+    ("incremental-alter-configs", {}),
+    ("finish-controlled-shutdown", {"b": 0}),
+    ("register-broker", {"b": 1, "leader": None}),
+    ("unfence-broker", {"b": 1, "leader": None}),
+    ("crash", {"b": 1, "on_disk": 0}),
+    ("elect-leader", {"p": 0, "leader": 1}),
+    ("fence-stopped-broker", {"b": 1, "leader": None}),
+    ("register-broker", {"b": 1, "leader": None}),
+)
+"""The ELR is {0, 1} when it is cleared, and {1} later, as broker 1 starts after a crash: Kafka has it there twice."""
+
+
+def test_an_elr_that_was_cleared_stays_in_an_index_of_kafka_which_is_known(harness: Harness) -> None:
+    found = driver(harness, **{**kraft.walks, "replicas": 2, "min_isr_then": 1, "unclean_elections": 1})
+    driven = found.drive(found.walked(named(found, CLEARED)))
+    assert driven.difference is not None and driven.taken == len(CLEARED)
+    ((part, said, has),) = driven.difference.parts
+    assert (part, has) == ("state[0]", {**said, "version": said["version"] + 1})
+    assert kraft.known(found.model, driven) == "Kafka: an ELR that was cleared stays in an index"
+    other = replace(driven.difference, parts=((part, said, {**has, "leader": 0}),))
+    assert kraft.known(found.model, replace(driven, difference=other)) is None
+    assert kraft.known(found.model, replace(driven, steps=driven.steps[5:])) is None
+
+
+def test_coverage_says_what_was_reached_and_what_was_not(tmp_path: Path) -> None:
+    jars = built(NEWEST)
+    seen = Coverage(tmp_path, kraft.classes, jars, lambda line: None)
+    with running(jars, seen.options) as process:
+        assert report_on(process, "kraft-min-isr-of-one").of("conforms")
+    reached = {(x.owner, x.method): x.is_reached for x in seen.report()}
+    assert reached["Partition", "makeLeader"] and reached["ReplicationControlManager", "handleBrokerFenced"]
+    assert not reached["Partition", "delete"] and not reached["ReplicationControlManager", "deleteTopics"]
+    assert {owner for owner, _ in reached} == set(kraft.classes)
 
 
 def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:

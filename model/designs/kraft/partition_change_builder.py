@@ -112,6 +112,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         active: Any,
         assigned: Assignment | None,
         unclean: bool,
+        knows_last_leader: bool = True,
     ) -> Any:
         """electAnyLeader: whether a broker, or nobody, leads after a change.
 
@@ -131,6 +132,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         valid = {x: self.is_valid(s, p, x, isr, elr, active) for x in self.brokers}
         last = {x: self.is_last_known(s, p, x, isr, elr, active) for x in self.brokers}
         present = {x: (s.state[p].leader == x) & valid[x] for x in self.brokers}
+        if not knows_last_leader:
+            last = dict.fromkeys(self.brokers, False)
         stages = [present, {x: valid[x] & replicas[x] for x in self.brokers}, last]
         if unclean:
             stages.append({x: active.has(x) & replicas[x] for x in self.brokers})
@@ -183,6 +186,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         assignment: Assignment | None = None,
         elects: Any = True,
         unclean: bool | None = None,
+        knows_last_leader: bool = True,
     ) -> Change:
         """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
 
@@ -190,7 +194,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the last
         members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or when
         there are replicas less; the partition epoch with every change. Whether an election may be unclean is a matter
-        of configuration where nothing is said.
+        of configuration where nothing is said; who led last counts but where `knows_last_leader` says otherwise.
         """
         state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
@@ -200,7 +204,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         if assigned is not None and self.removed_replica == "leaves":
             elr = elr & assigned.replicas
         may_be_unclean = self.unclean if unclean is None else unclean
-        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, may_be_unclean)
+        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, may_be_unclean, knows_last_leader)
         s.require(when(elects, elected, True))
         alone = isr - isr if leader is none else (isr - isr) | {leader}
         outside = False if leader is none else ~isr.has(leader)

@@ -257,11 +257,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- directories ------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True)
-    def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any) -> None:
+    @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
+    def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any, leader: Any) -> None:
         """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition.
 
-        After a move, or when it has made it anew, since the directory of before has failed.
+        After a move, or when it has made it anew, since the directory of before has failed. As any change it completes
+        a reassignment, clears the ELR of an ISR that is large enough, and finds a leader, if that can be done now.
         """
         if not self.directory_assignments and not self.directory_failures:
             return
@@ -270,16 +271,19 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         if self.directory_assignments:
             moves = s.directory_assignments < self.directory_assignments
             s.directory_assignments = when(anew, s.directory_assignments, s.directory_assignments + 1)
+        s.require(anew | moves, self.runs(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
+        keeps = self.assigned_directory == "keeps-elr"
+        change = self.build(s, p, s.state[p].isr, leader, s.live, unclean=False, knows_last_leader=keeps)
         if self.directory_failures:
             s.without_directory = s.without_directory - {b}
-        s.require(anew | moves, self.runs(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
-        elr = self.elr_of(s, p)
-        kept = elr - elr if self.assigned_directory == "clears-elr" else elr
-        last = s.last_leader[p] if self.keeps_last_leader else none
-        self.commit_change(s, {p: Change({"version": s.state[p].version + 1}, kept, last, True)})
+        registration = {**change.registration, "version": s.state[p].version + 1}
+        if not keeps:
+            last = s.last_leader[p] if self.keeps_last_leader else none
+            change = change._replace(elr=change.elr - change.elr, last_leader=last)
+        self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
-    def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any) -> str:
-        return f"{b} tells the controller in which directory its replica is: {self.change_in_words(old, new, p)}"
+    def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+        return f"{b} tells the controller in which directory its replica is: {self.led_in_words(old, new, p)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:

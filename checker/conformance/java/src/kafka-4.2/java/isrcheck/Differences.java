@@ -3,6 +3,7 @@ package isrcheck;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import kafka.log.LogManager;
 import kafka.server.AlterPartitionManager;
@@ -12,7 +13,9 @@ import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.util.FileLock;
+import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogOffsetSnapshot;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.jdk.javaapi.CollectionConverters;
@@ -52,5 +55,13 @@ final class Differences {
         var locks = (scala.collection.Seq<FileLock>) field.get(logManager);
         field.set(logManager, CollectionConverters.asScala(CollectionConverters.asJava(locks).stream()
             .filter(x -> !x.file().toPath().startsWith(directory)).toList()).toSeq());
+    }
+
+    static void put(Map<Integer, Long> epochs, EpochEntry entry) {
+        epochs.put(entry.epoch(), entry.startOffset());
+    }
+
+    static long end(LogOffsetSnapshot snapshot) {
+        return snapshot.logEndOffset().messageOffset;
     }
 }

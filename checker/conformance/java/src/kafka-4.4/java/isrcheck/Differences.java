@@ -3,6 +3,7 @@ package isrcheck;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import kafka.log.LogManager;
@@ -13,7 +14,9 @@ import kafka.server.metadata.KRaftMetadataCache;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.util.FileLock;
+import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogOffsetSnapshot;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
@@ -55,5 +58,13 @@ final class Differences {
         @SuppressWarnings("unchecked")
         var locks = (List<FileLock>) field.get(logManager);
         field.set(logManager, locks.stream().filter(x -> !x.file().toPath().startsWith(directory)).toList());
+    }
+
+    static void put(Map<Integer, Long> epochs, EpochEntry entry) {
+        epochs.put(entry.epoch(), entry.startOffset());
+    }
+
+    static long end(LogOffsetSnapshot snapshot) {
+        return snapshot.logEndOffset().messageOffset;
     }
 }

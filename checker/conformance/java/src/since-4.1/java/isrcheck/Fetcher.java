@@ -202,7 +202,7 @@ final class Fetcher extends ReplicaFetcherThread {
         @Override
         public OffsetAndEpoch fetchLatestOffset(TopicPartition partition, int epoch) {
             return new OffsetAndEpoch(
-                leader().partition().fetchOffsetSnapshot(Optional.of(epoch), false).logEndOffset().messageOffset, epoch);
+                Differences.end(leader().partition().fetchOffsetSnapshot(Optional.of(epoch), false)), epoch);
         }
 
         /** Of tiered storage, since Kafka 4.3. */

@@ -28,7 +28,7 @@ record Log(UnifiedLog log) {
     Map<Integer, Long> epochs() {
         Map<Integer, Long> found = new LinkedHashMap<>();
         for (EpochEntry entry : log.leaderEpochCache().epochEntries()) {
-            found.put(entry.epoch(), entry.startOffset());
+            Differences.put(found, entry);
         }
         return found;
     }

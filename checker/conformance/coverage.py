@@ -1,0 +1,158 @@
+"""Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
+
+JaCoCo's agent watches the harness, and its command makes the report; both come from Maven Central. Branches are those
+of byte code: what a Scala compiler adds, as for patterns, counts as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from isrcheck.checker.conformance.build import Told, jacoco, java
+from isrcheck.checker.failures import Failure, os_words
+from isrcheck.checker.results import Exit
+
+JARS: Final = ("kafka_2.13-", "kafka-metadata-", "kafka-server-", "kafka-storage-")
+"""Where the classes are that a mapping may name."""
+RECORD: Final = "jacoco.exec"
+METHODS: Final = "methods.csv"
+REPORT_SECONDS: Final = 300
+
+
+LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?")
+"""What the compilers of Java and Scala call a function that is written in a method."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A method of a class: its first line, and how much of it was reached; one without branches has 0 of 0.
+
+    Those of the same name count as one, and a function that is written in a method belongs to it.
+    """
+
+    owner: str
+    method: str
+    line: int
+    instructions: tuple[int, int]
+    branches: tuple[int, int]
+
+    @property
+    def is_reached(self) -> bool:
+        return self.instructions[0] > 0
+
+
+class Coverage:
+    """A folder with what JaCoCo has seen; what is there already, of runs of the same version, is added to."""
+
+    def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failure(f"{folder} cannot be written: {os_words(error)}", Exit.OUTPUT) from None
+        self.classes = dict(sorted(_classes(classpath, frozenset(names))))
+        self._agent, self._command = jacoco(tell)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the harness is started with."""
+        watched = ":".join(name.removesuffix(".class").replace("/", ".") for name in self.classes)
+        record = (self.folder / RECORD).resolve()
+        return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)
+
+    def report(self) -> list[Reached]:
+        """Writes `methods.csv`, `coverage.xml` and pages in `html`, and gives each method; the harness has ended."""
+        with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
+            for name, jar in self.classes.items():
+                zipfile.ZipFile(jar).extract(name, work)
+            written = ["--xml", str(self.folder / "coverage.xml"), "--html", str(self.folder / "html")]
+            command = [java(), "-jar", str(self._command), "report", str(self.folder / RECORD), *written]
+            try:
+                done = subprocess.run(
+                    [*command, "--classfiles", work], capture_output=True, text=True, timeout=REPORT_SECONDS
+                )
+            except subprocess.TimeoutExpired:
+                raise Failure(f"JaCoCo did not report within {REPORT_SECONDS} seconds", Exit.OUTPUT) from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().split("\n")
+            raise Failure(f"JaCoCo could not report: {said[0][:300]}", Exit.OUTPUT)
+        found = sorted(_methods(self.folder / "coverage.xml"), key=lambda x: (x.owner, x.line, x.method))
+        self._write(found)
+        return found
+
+    def _write(self, found: list[Reached]) -> None:
+        with (self.folder / METHODS).open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["class", "method", "line", "instructions", "of", "branches", "of"])
+            table.writerows([x.owner, x.method, x.line, *x.instructions, *x.branches] for x in found)
+
+
+def summary(found: list[Reached]) -> list[dict[str, Any]]:
+    """By class, those inside of it included: methods and branches reached, and all."""
+    rows: dict[str, dict[str, Any]] = {}
+    for x in found:
+        row = rows.setdefault(
+            x.owner, {"class": x.owner, "methods": 0, "of_methods": 0, "branches": 0, "of_branches": 0}
+        )
+        row["methods"] += x.is_reached
+        row["of_methods"] += 1
+        row["branches"] += x.branches[0]
+        row["of_branches"] += x.branches[1]
+    return list(rows.values())
+
+
+def _classes(classpath: str, names: frozenset[str]) -> Iterator[tuple[str, Path]]:
+    """Files of classes with such names, and of those inside of them, each with its jar."""
+    for jar in map(Path, classpath.split(os.pathsep)):
+        if jar.name.startswith(JARS):
+            with zipfile.ZipFile(jar) as archive:
+                for name in archive.namelist():
+                    if name.endswith(".class") and _simple(name.removesuffix(".class")) in names:
+                        yield name, jar
+
+
+def _simple(name: str) -> str:
+    """The name of a class without its package, and of one inside of it that of the outermost."""
+    return name.rpartition("/")[2].partition("$")[0]
+
+
+def _methods(report: Path) -> Iterator[Reached]:
+    found: dict[tuple[str, str], list[Reached]] = {}
+    for owner in ElementTree.parse(report).iter("class"):
+        for method in owner.iter("method"):
+            each = _counted(_simple(owner.get("name", "")), method)
+            found.setdefault((each.owner, each.method), []).append(each)
+    for (name, called), parts in found.items():
+        instructions, branches = _total(x.instructions for x in parts), _total(x.branches for x in parts)
+        yield Reached(name, called, min(x.line for x in parts), instructions, branches)
+
+
+def _counted(owner: str, method: ElementTree.Element) -> Reached:
+    counted = {
+        x.get("type"): (int(x.get("covered", 0)), int(x.get("covered", 0)) + int(x.get("missed", 0)))
+        for x in method.iter("counter")
+    }
+    name, nothing = method.get("name", ""), (0, 0)
+    inside = LAMBDA.fullmatch(name)
+    return Reached(
+        owner,
+        name if inside is None else inside[1],
+        int(method.get("line", 0)),
+        counted.get("INSTRUCTION", nothing),
+        counted.get("BRANCH", nothing),
+    )
+
+
+def _total(parts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    covered, of = zip(*parts, strict=True)
+    return sum(covered), sum(of)
