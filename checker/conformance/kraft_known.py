@@ -17,6 +17,10 @@ ELECTIONS: Final = {
     for name in ("elect-preferred-leader", "elect-leader", "elect-leader-for-leaderless-partition")
 }
 
+STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
+LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
+"""What a broker does for the first time when it has started is to load its logs."""
+
 
 def known(model: Any, driven: Driven) -> str | None:
     """What is known of a difference, in a few words; None where nothing is."""
@@ -34,6 +38,18 @@ def _cleared_elr(model: Any, driven: Driven) -> bool:
     eligible, left = parts.get("elr[0]", ([], []))
     same = has["leader"] == said["leader"] and has["isr"] == said["isr"] and set(left) <= set(eligible)
     return bool(same and has["version"] == said["version"] + 1)
+
+
+def _unloaded(model: Any, driven: Driven) -> bool:
+    """A broker that was told to stop before it had loaded its logs left no word of a clean stop."""
+    labels = [step.label for step in driven.steps[1:] if step.label is not None]
+    if not labels or labels[-1].action != "register-broker":
+        return False
+    broker = labels[-1].to_json()["b"]
+    own = [x.action for x in labels[:-1] if x.to_json().get("b") == broker and x.action in (*STARTS_AND_STOPS, *LOADS)]
+    last = next((i for i in reversed(range(len(own))) if own[i] in LOADS or own[i] == "register-broker"), -1)
+    unloaded = last >= 0 and own[last] == "register-broker" and own[-1] == "finish-controlled-shutdown"
+    return unloaded and set(_parts(driven)) <= {STATE, "elr[0]", "last_leader[0]"}
 
 
 def _completed(model: Any, driven: Driven) -> bool:
@@ -66,6 +82,7 @@ KNOWN: Final[Mapping[str, Callable[[Any, Driven], bool]]] = {
     "Kafka: an ELR that was cleared stays in an index": _cleared_elr,
     "Kafka: an election that elects nobody completes a reassignment": _completed,
     "the model: the order in which a cancelled reassignment names replicas": _reverted,
+    "the model: a broker that is shut down before it has loaded its logs": _unloaded,
     "the model: which epoch a follower names whose log was moved": _moved,
 }
 

@@ -177,7 +177,7 @@ def test_versions_before_and_after_kafka_18991_are_told_apart(version: str, own:
 @pytest.mark.parametrize(
     ("earlier", "later", "path"),
     [
-        ("4.0.1", NEWEST, "kraft-dead-leader-is-elected"),  # KAFKA-19522, mended in 4.1.1
+        ("4.0.1", "4.1.1", "kraft-dead-leader-is-elected"),  # KAFKA-19522, mended in 4.1.1
         ("4.2.0", NEWEST, "kraft-directory-assignment-clears-the-elr"),  # apache/kafka#20716, mended in 4.3.0
         ("4.2.0", NEWEST, "kraft-cancelled-reassignment-leaves-an-eligible-leader"),  # KAFKA-19975, since 4.3.0
     ],
