@@ -70,9 +70,7 @@ class AlterPartitionManager(MetadataLog):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def lose_response(self, s: Any, p: int, b: Any) -> None:
-        """NodeToControllerChannelManager: the connection breaks, the answer is lost, and the leader sends its request
-        again.
-        """
+        """NodeToControllerChannelManager: the answer is lost with the connection, and the leader asks again."""
         if not self.lost_responses:
             return
         request = s.alteration[p][b]

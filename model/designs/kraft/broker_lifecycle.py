@@ -120,10 +120,9 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @action(b=broker, actor="b", perturbation=True)
     def handle_log_dir_failure(self, s: Any, b: Any) -> None:
-        """handleLogDirFailure: the directory of a replica fails; until its next start the broker runs on without the
-        replica.
+        """handleLogDirFailure: the directory of a replica fails; the broker runs on without the replica.
 
-        The log in the directory is lost. After the start the replica has another directory, which is empty.
+        The log in the directory is lost. After its next start the broker has another directory, which is empty.
         """
         if not self.directory_failures:
             return

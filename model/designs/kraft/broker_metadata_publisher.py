@@ -59,9 +59,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_leaders(self, s: Any, b: Any, to: int) -> None:
-        """applyLocalLeadersDelta: a broker reads in the metadata that it leads, in a new leader epoch or at a new
-        version.
-        """
+        """applyLocalLeadersDelta: a broker reads that it leads, in a new leader epoch or at a new version."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader == b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
@@ -88,7 +86,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_followers(self, s: Any, b: Any, to: int) -> None:
-        """applyLocalFollowersDelta: a broker reads in the metadata that another broker leads, or nobody."""
+        """applyLocalFollowersDelta: a broker reads that another broker leads, or nobody."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader != b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
@@ -105,9 +103,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def stop_partitions(self, s: Any, b: Any, to: int) -> None:
-        """stopPartitions: a broker that is no longer assigned a replica stops it and deletes its log; so it does with a
-        stray one.
-        """
+        """stopPartitions: a broker that is no replica any more stops the partition and deletes its log."""
         if not self.reassigns:
             return
         _, _, gone = self.publish(s, b, to)
@@ -127,9 +123,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def update_metadata_cache(self, s: Any, b: Any, to: int) -> None:
-        """KRaftMetadataCache.setImage: a broker reads metadata that changes which brokers are active, and not the
-        partition.
-        """
+        """KRaftMetadataCache.setImage: a broker reads who is active now; nothing is new about the partition."""
         _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
         if self.reassigns:

@@ -75,9 +75,7 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
-        """handleBrokerUnfenced: a fenced broker sends heartbeats again; it may be elected where a partition has no
-        leader.
-        """
+        """handleBrokerUnfenced: a fenced broker is heard of again, and may be elected where nobody leads."""
         s.require(~s.live.has(b), self.runs(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))
@@ -95,8 +93,7 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
     def begin_controlled_shutdown(self, s: Any, b: Any, leader: Any) -> None:
-        """processBrokerHeartbeat (wantShutDown): a broker begins to shut down; the controller takes it out of every
-        ISR.
+        """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
         A fenced broker is in no ISR any more. It may shut down as well.
         """

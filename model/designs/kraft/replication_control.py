@@ -170,12 +170,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, target=set_of(broker), leader=somebody_or_nobody, actor="operator", perturbation=True)
     def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
-        """changePartitionReassignment: an operator assigns the partition to other replicas; an earlier reassignment
-        ends.
+        """changePartitionReassignment: an operator assigns the partition to other replicas.
 
-        The reassignment is complete at once if the ISR has all replicas of the target. It is refused if it would elect
-        a replica that it adds. While another one is under way, an operator may also ask for the present replicas in
-        another order.
+        It ends an earlier reassignment. The new one is complete at once if the ISR has all replicas of the target. It
+        is refused if it would elect a replica that it adds. During an earlier one an operator may also ask for the
+        present replicas in another order.
         """
         if not self.reassignments or len(target) < self.fewest_replicas:
             return
@@ -260,8 +259,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any) -> None:
-        """handleAssignReplicasToDirs: a broker reports the directory of its replica, which is a change of the
-        partition.
+        """handleAssignReplicasToDirs: a broker reports the directory of its replica; the partition changes.
 
         It does so after a move, or when it has created the replica again because the old directory has failed.
         """
