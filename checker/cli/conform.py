@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     "--walks", type=click.IntRange(min=0), metavar="N", help="Random walks; default: 100, and none with --scenario."
 )
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps of each.")
-@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="What they are drawn from.")
+@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the random walks.")
 @click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
-@click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 def command(
     model: str,

@@ -251,7 +251,7 @@ def members(levels: NativeLevels, level: int) -> Iterator[Words]:
         every = levels.members(block)
         if len(every) > len(block) and flag(levels.kernel.judge(every), FAILED).any():
             raise ModelError(
-                "a property has no meaning in a state that symmetry passes over; check it without symmetry"
+                "a property cannot be evaluated in a state that symmetry leaves out; check it without symmetry"
             )
         yield every
 
