@@ -52,7 +52,7 @@ def prove(
         chosen = None if k is not None else chosen_proof(loaded, proof, names or ())
         if chosen is None:
             if unbounded:
-                raise UnknownName(f"no proof ships beside {loaded.name} for these invariants; name one: proof=...")
+                raise UnknownName(f"no proof of {loaded.name} ships for these invariants; name one: proof=...")
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, names, k or 1, limits, tell)

@@ -34,7 +34,7 @@ def test_a_proof_of_a_class_is_an_induction(tmp_path: Path) -> None:
     [
         ({"k": 0}, "k=0 proves nothing; induction needs one state or more: k=1"),
         ({"k": 1, "unbounded": True}, "k asks for plain induction, without lemmas; take proof and unbounded away"),
-        ({"unbounded": True}, "no proof ships beside kip-101 for these invariants; name one: proof=..."),
+        ({"unbounded": True}, "no proof of kip-101 ships for these invariants; name one: proof=..."),
     ],
 )
 def test_what_a_proof_cannot_be_asked(asked: dict[str, object], message: str) -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME", help="How its values are distributed over levels."
 )
-@click.option("--diff", "other", metavar="DIR", help="Say what only one of this and another dataset has, both ways.")
-@click.option("--model", metavar="FILE", help="The model's file, where it is one of your own.")
-@click.option("--model-b", metavar="FILE", help="The file of the model of --diff, where it is one of your own.")
+@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: what is only in one of the two.")
+@click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
+@click.option("--model-b", metavar="FILE", help="The model's file of --diff, if that model is your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG or PNG.")
 @click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")

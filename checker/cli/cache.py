@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 
 
 @click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
-@click.option("--clear", is_flag=True, help="Forget all of it.")
+@click.option("--clear", is_flag=True, help="Delete all of it.")
 def command(clear: bool) -> None:
     """Compiled code is kept between runs, for this user, this processor and these versions alone.
 

@@ -96,9 +96,9 @@ class Question:
 )
 @liveness_options
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
-@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
-@click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
+@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
+@click.option("--symmetry", is_flag=True, help="Keep one of the states that differ only by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
 @html_option
@@ -115,7 +115,7 @@ class Question:
 @control_option
 @click.option("--fixes", is_flag=True, help="Say which other value of one setting prevents the violation (searches).")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict and what was never seen, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict and what was never seen; no progress.")
 @click.option("--watch", is_flag=True, help="Check a file of your own again each time it is saved.")
 @keeping_options
 @storing_options
@@ -167,7 +167,7 @@ def _require_one_question(question: Question) -> None:
     }
     given = [name for name, value in options.items() if value]
     if question.scenario is not None and given:
-        raise click.UsageError(f"--scenario says itself what is checked; take {', '.join(given)} away")
+        raise click.UsageError(f"--scenario names already what is checked; take {', '.join(given)} away")
 
 
 def _scenario(question: Question) -> Scenario | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: those installed.")
 @click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a tool after so many seconds a step.")
-@click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="What a tool may take.")
+@click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use.")
 def command(
     model: str,
     settings: dict[str, str],

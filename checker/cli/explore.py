@@ -24,10 +24,16 @@ if TYPE_CHECKING:
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
 @model_or_scenario
 @specification_options(None)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; any by default.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="The port to listen on; by default any free one.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
 @click.option(
-    "--terminal", is_flag=True, help="Walk here instead: each line of standard input is a step or a question."
+    "--terminal", is_flag=True, help="Walk in the terminal: each line of standard input is a step or a question."
 )
 def command(
     model: str,

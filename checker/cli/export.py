@@ -42,7 +42,7 @@ def command(
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
-        raise click.UsageError("--liveness goes with --to tla: fairness of Spin is of processes, and Rumur has none")
+        raise click.UsageError("--liveness goes with --to tla: Spin has fairness of processes only, and Rumur has none")
     require_writable(output)
     if asked["liveness"]:
         _write_tla(output, *promised(model, settings, profile, invariants, asked["liveness"], fairness))
@@ -75,9 +75,7 @@ def require_names(invariants: tuple[str, ...]) -> None:
     from isrcheck.model.language.written import is_written
 
     for text in filter(is_written, invariants):
-        raise UnknownName(
-            f"{text!r} has no name that others could know; write it as an @invariant into the model's file"
-        )
+        raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
 
 
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
@@ -112,6 +110,6 @@ def promised(
         properties = properties_of(loaded, made, liveness, fairness)
         never = sorted(name for name, method in properties.items() if hasattr(method, "__never__"))
         if never:
-            raise UnknownName(f"property {never[0]} is about steps, which TLC asks nothing of; export others")
+            raise UnknownName(f"property {never[0]} is about steps, which TLC cannot check; export others")
         system = trace(made, loaded.chosen(invariants or None), properties)
         return system, obligations(made, [t.label for t in system.transitions], fairness)

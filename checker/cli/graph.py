@@ -25,12 +25,19 @@ LIMIT: Final = 1000
 
 @click.command("graph", short_help="Writes the state graph, or the part around a trace.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Mark where just these are false.")
+@click.option(
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Mark the states in which just these are false."
+)
 @click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
 @click.option("--around", metavar="FILE", help="Only the states of a trace (JSON of check, or ITF), and those near it.")
 @click.option("--radius", type=click.IntRange(min=0), metavar="N", help="How many steps off the trace; 1 by default.")
 @click.option(
-    "--max-states", type=click.IntRange(min=1), default=LIMIT, show_default=True, metavar="N", help="At most so many."
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=LIMIT,
+    show_default=True,
+    metavar="N",
+    help="At most so many states.",
 )
 @click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
 def command(
@@ -73,7 +80,7 @@ def command(
 
         bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
         remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
-        raise Failure(f"{error}, which is no graph to look at; {remedy}", Exit.LIMIT) from None
+        raise Failure(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
     write_text(output, formats.dot(graph) if form == "dot" else formats.graphml(graph))
 
 

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
 @liveness_options
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
-@click.option("--scenarios", is_flag=True, help="Ask what is not noticed in the recorded scenarios of MODEL as well.")
+@click.option("--scenarios", is_flag=True, help="Check unnoticed mutants in the recorded scenarios of MODEL, too.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a mutant up after so many states.")
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Give a mutant up before its states take more.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give a mutant up after so many seconds.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a mutant after so many states.")
+@click.option(
+    "--max-memory", type=size_of, metavar="SIZE", help="Give up on a mutant before its states take more memory."
+)
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after so many seconds.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
 def command(
     model: str,
     settings: dict[str, str],

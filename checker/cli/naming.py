@@ -43,7 +43,7 @@ def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
     """The model of a scenario; its settings, under those of the command line, and its invariants go to the options."""
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:
-        raise click.UsageError(f"--scenario says itself what it is about; take {' and '.join(given)} away")
+        raise click.UsageError(f"--scenario names already what it is about; take {' and '.join(given)} away")
     from isrcheck.checker.scenarios.collection import one
 
     scenario = one(name)

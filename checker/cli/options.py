@@ -79,7 +79,7 @@ settings_option = click.option(
 profile_option = click.option(
     "--profile",
     metavar="NAME",
-    help="What -s changes: plain (where the model has it), bare, or another that isrcheck models lists.",
+    help="The settings to begin with: plain (if the model has it), bare, or another that isrcheck models lists.",
 )
 
 control_option = click.option(
@@ -87,7 +87,7 @@ control_option = click.option(
     "controls",
     multiple=True,
     metavar="WHAT",
-    help="Say where a fixed design parts from a trace: NAME=VALUE of a setting, a scenario, or a model.",
+    help="Say where a fixed design departs from a trace. The design: NAME=VALUE of a setting, a scenario, or a model.",
 )
 
 expression_option = click.option(
@@ -95,7 +95,7 @@ expression_option = click.option(
     "expressions",
     multiple=True,
     metavar="TEXT",
-    help="Say what this is at each state: 's.quorum.isr'; repeatable.",
+    help="Show the value of an expression in each state: 's.quorum.isr'; repeatable.",
 )
 
 shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
@@ -106,7 +106,7 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
     if not shipped:
         return paths
     if paths:
-        raise click.UsageError("--shipped says itself which scenarios; take PATH or it away")
+        raise click.UsageError("--shipped and PATH both name scenarios; take one of them away")
     from isrcheck.checker.scenarios import collection
 
     return (str(collection.shipped()),)
@@ -199,22 +199,25 @@ def cluster_options(command: Command) -> Command:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _KEEPING: Final = (
-    click.option("--checkpoint", metavar="DIR", help="Keep the levels in a new folder (Spark: as a dataset)."),
-    click.option("--resume", metavar="DIR", help="Go on with the levels of a folder, and keep the new."),
+    click.option("--checkpoint", metavar="DIR", help="Keep checkpoints in a new folder (Spark: as a dataset)."),
+    click.option("--resume", metavar="DIR", help="Go on from the checkpoint in a folder, and keep new ones there."),
     click.option(
         "--checkpoint-every",
         type=seconds_of,
         metavar="S",
-        help="Keep levels at most once in so many seconds, by default 30.",
+        help="Keep a checkpoint at most once in so many seconds; 30 by default.",
     ),
 )
 _LIMITS: Final = (
     click.option(
-        "--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after a level with more states in all."
+        "--max-states",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop after the level that brings the states above this number.",
     ),
     click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB."),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds."),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."),
 )
 _SPECIFICATION: Final = (
     click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several."),
@@ -225,7 +228,7 @@ _SPECIFICATION: Final = (
         multiple=True,
         callback=once,
         metavar="NAME=VALUE",
-        help="A setting of the specification, over what the mapping gives it.",
+        help="A setting of the specification, in place of what the mapping gives it.",
     ),
 )
 _STORING: Final = (
@@ -234,14 +237,16 @@ _STORING: Final = (
         type=click.Choice(["memory", "disk"]),
         default="memory",
         show_default=True,
-        help="States of the level at hand in memory or on disk; the table of all is in memory.",
+        help="Where the states of the present level are kept; the table of all states is in memory.",
     ),
-    click.option("--store-folder", metavar="DIR", help="Where disk has its file."),
+    click.option("--store-folder", metavar="DIR", help="The folder for the file of --store disk."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="Where it runs; by default where the platform says, or local[*]."),
-    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Owners of states."),
-    click.option("--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Only for larger levels."),
+    click.option("--master", metavar="URL", help="Where Spark runs; by default where the platform says, or local[*]."),
+    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Partitions of the states."),
+    click.option(
+        "--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Use Spark only for levels with more states."
+    ),
     click.option(
         "--conf",
         type=assignment,
@@ -288,11 +293,13 @@ def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) ->
 
 
 _LIVENESS: Final = (
-    click.option("--liveness", multiple=True, metavar="NAME", help="Ask what must happen; all is all; repeatable."),
     click.option(
-        "--fairness", type=click.Choice(["weak", "strong"]), help="What is promised of every healing action [weak]."
+        "--liveness", multiple=True, metavar="NAME", help="Check a property (what must happen), or all; repeatable."
     ),
-    click.option("--strong", multiple=True, metavar="ACTION", help="Promise more of an action: strong fairness."),
-    click.option("--weak", multiple=True, metavar="ACTION", help="Promise weak fairness of an action."),
-    click.option("--unfair", multiple=True, metavar="ACTION", help="Promise nothing of an action."),
+    click.option(
+        "--fairness", type=click.Choice(["weak", "strong"]), help="The fairness of every healing action [weak]."
+    ),
+    click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness of an action."),
+    click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness of an action."),
+    click.option("--unfair", multiple=True, metavar="ACTION", help="Assume no fairness of an action."),
 )

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove just these; may be repeated.")
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
 @click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")
-@click.option("--unbounded", is_flag=True, help="Take every bound away; brokers stay as many as the settings say.")
+@click.option("--unbounded", is_flag=True, help="Prove without bounds; only the number of brokers stays as set.")
 @click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
-@click.option("--houdini", is_flag=True, help="Drop lemmas that are not kept, until the rest is inductive.")
+@click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
 @click.option("--mutants", is_flag=True, help="Try the proof on models that lack what it needs: none may be proved.")
 @click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before the solver takes more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
     """Proves invariants of MODEL: they hold at the start, and every step keeps them.
 
@@ -91,9 +91,7 @@ def _prove(
     with blaming(loaded.origin), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
         if chosen is None:
             if unbounded or redundant or houdini or mutants or certificate:
-                raise Failure(
-                    f"no proof ships beside {loaded.name} for these invariants; name one: --proof", Exit.UNKNOWN
-                )
+                raise Failure(f"no proof of {loaded.name} ships for these invariants; name one: --proof", Exit.UNKNOWN)
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     "--steps",
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most so many steps of it for one of the model; else any number.",
+    help="At most so many steps of the specification for one step of the model; else any number.",
 )
 @liveness_options
-@click.option("--symmetry", is_flag=True, help="Keep one state of those that differ by exchanging brokers.")
+@click.option("--symmetry", is_flag=True, help="Keep one of the states that differ only by exchanging brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
 @html_option
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @control_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and holds each of its steps against a specification.
 

@@ -67,8 +67,10 @@ class Regression:
 @html_option
 @ci_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give a scenario up after so many states.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give a scenario up after so many seconds.")
+@click.option(
+    "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after so many states."
+)
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after so many seconds.")
 def command(
     paths: tuple[str, ...],
     shipped: bool,
@@ -94,7 +96,7 @@ def command(
 
     if update and (shipped or not (paths or OWN.is_dir())):
         raise click.UsageError(
-            "--update rewrites scenarios, and those that come with isrcheck are not yours; name a folder"
+            "--update does not rewrite the scenarios that come with isrcheck; name a folder of your own"
         )
 
     outcomes: list[Regression] = []

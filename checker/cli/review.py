@@ -19,14 +19,18 @@ from isrcheck.checker.cli.sides import Sides, side_options
 @click.argument("new", metavar="NEW", required=False, shell_complete=completing.models)
 @side_options
 @bounds_options
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Leave open what needs more states.")
+@click.option(
+    "--max-states", type=click.IntRange(min=1), metavar="N", help="Leave a question open if it needs more states."
+)
 @click.option("--no-scenarios", is_flag=True, help="Ask no recorded scenarios.")
-@click.option("--mutate", is_flag=True, help="Say which lines of changed actions no invariant or property notices.")
+@click.option(
+    "--mutate", is_flag=True, help="Mutate changed actions: say which mutants no invariant or property notices."
+)
 @click.option("--prove", is_flag=True, help="Say whether the proof of each version goes through.")
 @click.option("--markdown", metavar="FILE", help="Write it for a comment on a pull request; - is standard output.")
 @click.option("--html", metavar="FILE", help="Write it as a page.")
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--quiet", is_flag=True, help="Print only the first three lines, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
 def command(
     old: str | None,
     new: str | None,

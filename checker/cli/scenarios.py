@@ -51,9 +51,11 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
 @click.option("--model", required=True, metavar="MODEL", help="A name, my_model.py or my_model.py:Class.")
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything in spite of violations.")
-@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
-@click.option("--in", "group", metavar="DIR", help="Where its folder is made; else beside others of this model.")
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
+@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
+@click.option(
+    "--in", "group", metavar="DIR", help="The folder to make its folder in; by default beside others of this model."
+)
 def new(
     name: str,
     model: str,

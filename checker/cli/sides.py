@@ -63,7 +63,7 @@ class Sides:
             raise click.UsageError(f"Missing argument '{names[0]}': a model, or --scenario.")
         if other is None and not any((*self.own_settings, *self.refs)):
             missing = f"Missing argument '{names[1]}'"
-            raise click.UsageError(f"{missing}, or what else is different: --b-setting, --a-ref.")
+            raise click.UsageError(f"{missing}, or say what differs: --b-setting, --a-ref.")
         return self._side(0, one, leaving), self._side(1, other or one, leaving)
 
     def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
@@ -93,7 +93,7 @@ class Sides:
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
         """A scenario that is violated and the one that holds, in this order where they are such a pair."""
         if one is not None or other is not None or self.profile or any(self.refs):
-            raise click.UsageError("--scenario says itself what is compared: it and its control; take the rest away")
+            raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named
         from isrcheck.checker.scenarios.expectation import beside
         from isrcheck.checker.scenarios.scenario import read

@@ -35,14 +35,14 @@ DEPTH: Final = 100
     "--depth", type=click.IntRange(2, 10**6), default=DEPTH, show_default=True, metavar="N", help="States of a walk."
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Same seed, same walks; else one is drawn."
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The seed of the walks; by default a random one."
 )
 @click.option("--seconds", type=seconds_of, metavar="S", help="Walk for so many seconds.")
-@click.option("--deadlock", is_flag=True, help="Look for states without a next one.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one a core.")
+@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it meets.
 

@@ -28,9 +28,11 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcomes as JSON; - is standard output.")
-@click.option("--results", metavar="FILE", help="Add each outcome as it comes; what is there is not done again.")
+@click.option(
+    "--results", metavar="FILE", help="Append each outcome to this file; checks that are in it already are skipped."
+)
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
-@click.option("--axes", metavar="A,B", help="The two settings of the heat maps, the first one from left to right.")
+@click.option("--axes", metavar="A,B", help="The two settings of the heat maps; the first is the horizontal axis.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--master", metavar="URL", help="Run them as tasks of Spark, where it runs (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 where it can.
 

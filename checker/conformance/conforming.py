@@ -234,7 +234,7 @@ def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
         if scenario.model != model:
             raise UnknownName(f"scenario {scenario.name} is of model {scenario.model}, not of {model}")
         if not (scenario.folder / TRACE).is_file():
-            raise UnknownName(f"scenario {scenario.name} has no recorded path: what is asked there holds")
+            raise UnknownName(f"scenario {scenario.name} has no recorded path, since everything it asks holds")
     return found
 
 

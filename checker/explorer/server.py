@@ -123,10 +123,10 @@ class Handler(BaseHTTPRequestHandler):
     def _require_own(self) -> None:
         """Refuses requests that another page may have made."""
         if self.headers.get("Host") not in self.own.hosts or len(self.headers.get_all("Host", [])) != 1:
-            raise Refused(HTTPStatus.FORBIDDEN, f"this is {self.own.url}, and is asked by that name only")
+            raise Refused(HTTPStatus.FORBIDDEN, f"this is {self.own.url}; ask it by that name")
         origins = self.headers.get_all("Origin", [])
         if any(origin not in {f"http://{host}" for host in self.own.hosts} for origin in origins):
-            raise Refused(HTTPStatus.FORBIDDEN, "another page asks; only the explorer's own page is answered")
+            raise Refused(HTTPStatus.FORBIDDEN, "another page sent this; the explorer answers only its own page")
 
     def _file(self) -> tuple[str, bytes]:
         name = "explore.html" if self.path == "/" else self.path.removeprefix("/")

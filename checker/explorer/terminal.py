@@ -132,7 +132,7 @@ class Terminal:
     def _refused(self, text: str) -> list[str]:
         found = [n for n in self.here["disabled"] if self._text(n).startswith(text)]
         if not text or not found:
-            raise Unanswerable(f"no instance that may not happen begins with {text!r}; write the name of an action")
+            raise Unanswerable(f"no disabled instance begins with {text!r}; write the name of an action")
         lines = []
         for number in found[:MOST]:
             why = self.walking.disabled(self._path(), number)

@@ -58,7 +58,7 @@ class Path:
             raise Unanswerable(f"the path has {len(steps)} steps; at most {LONGEST_PATH} can be walked")
         at = data.get("at", len(steps))
         if not _is_number(at) or at > len(steps):
-            raise Unanswerable(f"the path has {plural(len(steps), 'step')}: nobody stands after {at!r} of them")
+            raise Unanswerable(f"the path has {plural(len(steps), 'step')}; there is no state after {at!r} of them")
         return Path(initial, tuple(steps), at)
 
     def to_json(self) -> dict[str, Any]:

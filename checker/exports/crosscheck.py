@@ -123,7 +123,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
 def _number(pattern: str, text: str, tool: str) -> int:
     found = re.findall(pattern, text)  # Rumur reports its progress in the words of its end
     if not found:
-        raise ToolFailed(f"{tool} did not say what was expected of it: {' '.join(text.split())[-200:]}")
+        raise ToolFailed(f"{tool} printed something unexpected: {' '.join(text.split())[-200:]}")
     return int(found[-1])
 
 

@@ -254,7 +254,9 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():
-        raise ModelError("a property has no meaning in a state that symmetry passes over; check it without symmetry")
+        raise ModelError(
+            "a property cannot be evaluated in a state that symmetry leaves out; check it without symmetry"
+        )
     return every
 
 

@@ -115,7 +115,7 @@ def _kills_nothing(finding: PropertyFinding) -> str | None:
         return f"it is violated in the model itself, {lasso_text(finding)}"
     if finding.verdict == "incomplete":
         return f"it is not known in the model itself, {finding.why}"
-    return "in the model itself what it waits for is never waited for" if finding.vacuous else None
+    return "in the model itself its premise never comes true" if finding.vacuous else None
 
 
 def _scenarios(found: Mutation, ink: Ink) -> list[str]:

@@ -40,7 +40,9 @@ def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
         what = ", ".join(found.cls.predicates("constraint"))
-        raise UnknownName(f"specification {found.name} has a constraint ({what}), which allows no steps; take it away")
+        raise UnknownName(
+            f"specification {found.name} has a constraint ({what}); take it away: a specification has no bounds"
+        )
     return found
 
 

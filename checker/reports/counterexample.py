@@ -64,7 +64,7 @@ def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAI
     lines += told_text(finding.trace, None if plain else finding.story, ink)
     lines += ["", f"{ink('bad', name)} is false of that: {finding.sentence}"]
     if finding.trace.loop is not None and not finding.kept and finding.trace.stays:
-        return [*lines, "  nothing can happen there that is promised to happen"]
+        return [*lines, "  no action with fairness can happen there"]
     return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in finding.kept)]
 
 

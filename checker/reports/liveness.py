@@ -50,7 +50,7 @@ def property_text(finding: PropertyFinding) -> str:
     if finding.trace is not None:
         return f"violated{choice_text(finding)}, {lasso_text(finding)}"
     if finding.vacuous:
-        return "holds, vacuously: what it waits for is never waited for"
+        return "holds, vacuously: its premise never comes true"
     ends, components = finding.total("excused_ends"), finding.total("excused_components")
     excused = " and ".join(plural(count, what) for count, what in ((ends, "end"), (components, "component")) if count)
     return f"holds; excused for want of room: {excused} (raise the bounds)" if excused else "holds"

@@ -67,7 +67,7 @@ def _dropped(result: ProofResult, ink: Ink) -> list[str]:
         lines += [ink("head", "Dropped: not kept by every step"), *columns([name] for name in result.dropped)]
     if result.redundant is not None:
         names = result.redundant or ["none"]
-        lines += [ink("head", "Redundant: each can be dropped by itself"), *columns([name] for name in names)]
+        lines += [ink("head", "Redundant: any one of these can be dropped"), *columns([name] for name in names)]
     return lines
 
 
@@ -94,7 +94,7 @@ def _counterexamples(result: ProofResult, ink: Ink, every: bool) -> list[list[st
 
 
 def _counterexample(result: ProofResult, failing: Failing, found: Counterexample, ink: Ink) -> list[str]:
-    what = "in which everything assumed holds" if failing.action != START else "at the start"
+    what = "in which all assumptions hold" if failing.action != START else "at the start"
     head = f"Counterexample to induction: {failing.action} and {failing.goal}"
     lines = [ink("head", head), *trace_text(found.trace, ink, f"a state {what}")]
     if found.reachability is not None and failing.action != START:

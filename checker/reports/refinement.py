@@ -41,8 +41,8 @@ def _question(found: Refined, ink: Ink) -> list[str]:
     rows = [
         ("mapping", found.mapping),
         *((name, said(value)) for name, value in found.settings.items()),
-        ("steps of it for one of the model", asked),
-        ("states of it that the model's stand for", number(found.states)),
-        ("steps of it that the model's stand for", number(found.steps)),
+        ("its steps for one step of the model", asked),
+        ("its states to which the model's are mapped", number(found.states)),
+        ("its steps to which the model's are mapped", number(found.steps)),
     ]
     return [ink("head", f"Specification {found.specification}"), *columns(rows)]

@@ -169,7 +169,9 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
 def finding_text(finding: Finding, result: Result) -> str:
     """What became of an invariant, in a few words."""
     if finding.verdict == "violated" and finding.trace is not None:
-        otherwise = ", found in an unfinished level" if result.counted else ", perhaps not the least of that length"
+        otherwise = (
+            ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of that length"
+        )
         exact = "" if finding.canonical else otherwise
         return f"violated, trace of {plural(finding.trace.length, 'state')}{exact}"
     if finding.verdict == "incomplete":

@@ -231,7 +231,9 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     meta = data.get("#meta", {})
     about = meta.get("isrcheck") if isinstance(meta, dict) else None
     if data.get("loop") is not None and about is None:
-        raise DamagedFile("it is a lasso (loop) of another tool, without what it breaks; isrcheck replays its own")
+        raise DamagedFile(
+            "it is a lasso (loop) of another tool and does not name its property; isrcheck replays only its own lassos"
+        )
     rows = tuple(_itf_state(state, i, about is not None) for i, state in enumerate(states, 1))
     if about is None:
         return TraceFile("ITF", None, None, (Recording("path", None, rows, None, itf.decoded),))

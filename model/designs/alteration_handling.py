@@ -40,22 +40,31 @@ class AlterationHandling(PendingIsr):
 
     failover_raises_version = setting(
         True,
-        meaning="answer = before-write: a new controller writes each state at a new version, since what the "
-        "last one had accepted is lost with it",
+        meaning="with answer = before-write: a new controller writes each state at a new version, since the former "
+        "one may have accepted changes that are lost with it",
     )
     idempotent_check = setting(
-        True, meaning="answer = after-write: a request for the ISR that there is succeeds (KAFKA-14144)"
+        True,
+        meaning="with answer = after-write: a request for the ISR that the partition has already succeeds "
+        "(KAFKA-14144)",
     )
     ahead_check = setting(
         True,
-        meaning="a controller that knows less than the leader says NOT_CONTROLLER, not FENCED_LEADER_EPOCH, "
-        "INVALID_ISR_VERSION or success (KAFKA-14154)",
+        meaning="a controller that knows less than the leader answers NOT_CONTROLLER; if false, it answers "
+        "FENCED_LEADER_EPOCH, INVALID_ISR_VERSION or success (KAFKA-14154)",
     )
     sender_epoch_check = setting(
-        True, meaning="requests name the leader's broker epoch, and those of a former life are refused (KIP-380)"
+        True,
+        meaning="requests carry the broker epoch of the leader; the controller refuses those of an earlier broker "
+        "epoch (KIP-380)",
     )
-    controllers_in_order = setting(True, meaning="no leader asks an older controller than the last that it has asked")
-    requests_in_order = setting(True, meaning="late_requests: what was sent first is handled first, and to the end")
+    controllers_in_order = setting(
+        True, meaning="a leader never sends a request to an older controller than the last one that it has sent to"
+    )
+    requests_in_order = setting(
+        True,
+        meaning="with late_requests: requests are handled in the order in which they were sent, one after the other",
+    )
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -95,7 +104,7 @@ class AlterationHandling(PendingIsr):
 
     @action(c=broker, actor="c")
     def resign_as_controller(self, s: Any, c: Any) -> None:
-        """A deposed controller notices; what it had accepted and not written is lost."""
+        """A deposed controller notices that it is deposed; what it had accepted and not yet written is lost."""
         if not self.controller_failover:
             return
         super().resign_as_controller(s, c)
@@ -221,7 +230,7 @@ class AlterationHandling(PendingIsr):
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller alters the ISR as a leader asks, at the next version, and says so."""
+        """The controller grants the ISR that a leader asks for, writes it at the next version, and answers with it."""
         if self.answer == "before-write":
             return
         one = self.asked(s, c, p, b, request)
@@ -237,7 +246,7 @@ class AlterationHandling(PendingIsr):
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller has the ISR that a leader asks for already, and says so at whatever version (KAFKA-14144)."""
+        """The ISR is already the one that a leader asks for; at any version the controller says so (KAFKA-14144)."""
         if not self.idempotent_check or self.answer == "before-write":
             return
         one = self.asked(s, c, p, b, request)
@@ -279,7 +288,7 @@ class AlterationHandling(PendingIsr):
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller says that it has a request, and will write the ISR later (the KIP's text)."""
+        """The controller accepts a request, and will write the ISR later (the KIP's text)."""
         if self.answer == "after-write":
             return
         one = self.asked(s, c, p, b, request)
@@ -301,9 +310,9 @@ class AlterationHandling(PendingIsr):
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def write_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller writes the ISR of a request that it has accepted, and tells the leader by LeaderAndIsr.
+        """The controller writes an ISR that it has accepted, and sends it to the leader by LeaderAndIsr.
 
-        It waits for members that are not eligible now.
+        It waits while a member is not eligible.
         """
         if self.answer == "after-write":
             return
@@ -319,7 +328,7 @@ class AlterationHandling(PendingIsr):
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
     def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller drops a request that it has accepted: there is a later version, of which the leader hears."""
+        """The controller drops an accepted request, since there is a later version, and the leader hears of that."""
         if self.answer == "after-write":
             return
         _, fits = self.accepted(s, c, p, b, request)

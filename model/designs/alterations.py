@@ -73,18 +73,17 @@ class Alterations(ControlledShutdown):
     answer = setting(
         "after-write",
         choices=("after-write", "before-write"),
-        meaning="when the controller answers AlterIsr: with the outcome, as was built; or at once, and the leader "
-        "hears of the outcome by LeaderAndIsr (the KIP's text)",
+        meaning="when the controller answers AlterIsr. after-write: with the outcome, as Kafka was built; "
+        "before-write: at once, and the leader hears of the outcome by LeaderAndIsr (the KIP's text)",
     )
     requests_in_flight = setting(
-        1, at_least=1, at_most=2, meaning="requests that a leader may have under way, all at the version that it knows"
+        1, at_least=1, at_most=2, meaning="requests that a leader may have in flight, all at the version that it knows"
     )
-    lost_responses = budget(
-        at_most=2, meaning="responses that are lost, so that the leader sends the same request again"
-    )
+    lost_responses = budget(at_most=2, meaning="responses that are lost; the leader then sends the same request again")
     late_requests = budget(
         at_most=2,
-        meaning="requests that a leader sends again for want of a response, and that arrive twice, sooner or later",
+        meaning="requests that a leader sends again because no response has come, so that the controller gets them "
+        "twice, at any time",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ class Alterations(ControlledShutdown):
 
     @action(p=any_partition, b=broker, request=any_arriving_request, actor="b")
     def ignore_response(self, s: Any, p: int, b: Any, request: int) -> None:
-        """A response that no leader waits for any more changes nothing."""
+        """A leader gets a response that it no longer waits for, and ignores it."""
         s.require(one_of(s.alteration[p][b][request].stage, ANSWERS))
         s.require(implies(self.is_expected(s, p, b, request), False))
         s.alteration[p][b][request] = self.no_alteration()

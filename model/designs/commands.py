@@ -23,16 +23,17 @@ class Commands(Reassignment):
     command_check = setting(
         "leader-epoch",
         choices=("role", "leader-epoch", "controller-epoch"),
-        meaning="which commands a broker follows: the page's test of its role, those of a greater leader epoch, and "
-        "of those no command of an older controller (KAFKA-1188)",
+        meaning="which commands a broker obeys. role: those that change its role (the page); leader-epoch: those of a "
+        "greater leader epoch; controller-epoch: of those, none of an older controller (KAFKA-1188)",
     )
     skip_same_leader = setting(
-        False, meaning="a follower that hears of its own leader in a later epoch truncates nothing (KAFKA-7164)"
+        False, meaning="a follower does not truncate when it hears of the same leader in a later epoch (KAFKA-7164)"
     )
     startup = setting(
         "zookeeper",
         choices=("zookeeper", "controller"),
-        meaning="whether a broker that starts takes its role from ZooKeeper or waits for the controller's command",
+        meaning="how a broker that starts learns its role. zookeeper: it reads it from ZooKeeper; controller: it "
+        "waits for the controller's command",
     )
 
     together = going_together.CONTROLLER
@@ -121,7 +122,7 @@ class Commands(Reassignment):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_leader_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """On a LeaderAndISR command that names it, a broker becomes leader; a replica that is not there starts."""
+        """On a LeaderAndISR command that names it leader, a broker leads; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader == b, self.is_followed(s, b, p, request))
         self.become_leader(s, p, b, request.epoch, request.isr)
@@ -136,7 +137,7 @@ class Commands(Reassignment):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_follower_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """On a LeaderAndISR command that names another leader, a broker becomes its follower; a new replica starts."""
+        """On a LeaderAndISR command that names another leader, a broker follows it; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader != b, self.is_followed(s, b, p, request))
         replica = s.replica[p][b]
@@ -172,7 +173,7 @@ class Commands(Reassignment):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def delete_partition_not_in_init(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """On a LeaderAndISR command with INIT that does not name it, a broker deletes a local partition."""
+        """A broker deletes a local partition that a LeaderAndISR command with INIT does not name."""
         if not self.stops_replicas or not self.init_flag or not self.controller_failover:
             return
         request = self.command(s, c, b, p)
@@ -185,7 +186,7 @@ class Commands(Reassignment):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def delete_partition_of_old_topic(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """Before a command with a later topic id, a broker deletes what it has of the earlier topic."""
+        """A broker gets a command with a later topic id, and first deletes its replica of the earlier topic."""
         if not self.has_topics or not self.topic_id:
             return
         request = self.command(s, c, b, p)
@@ -200,7 +201,7 @@ class Commands(Reassignment):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def ignore_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """A command that is old news to a broker changes nothing."""
+        """A broker gets a command that is out of date, and ignores it."""
         request = self.command(s, c, b, p)
         s.require(self.is_old_news(s, b, p, request))
         if self.stops_replicas:
@@ -218,9 +219,9 @@ class Commands(Reassignment):
 
     @action(b=broker, actor="b")
     def on_broker_startup(self, s: Any, b: Any) -> None:
-        """A broker starts, registers, and takes its roles from ZooKeeper, or waits for commands.
+        """A broker starts, registers, and reads its roles from ZooKeeper, or waits for commands.
 
-        With broker epochs the controller treats every bounce as a failure and then a start: the broker comes back
+        With broker epochs the controller handles each restart as a failure and then a start: the broker comes back only
         after the controller has seen that it was gone.
         """
         if not self.has_crashes:

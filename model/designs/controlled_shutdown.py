@@ -38,7 +38,7 @@ class ControlledShutdown(Commands):
 
     @action(b=broker, actor="b", perturbation=True)
     def begin_controlled_shutdown(self, s: Any, b: Any) -> None:
-        """A broker tells the controller that it shuts down: it fetches no more, and to the controller is not live."""
+        """A broker tells the controller that it shuts down. It stops fetching, and the controller counts it as dead."""
         if not self.shutdowns:
             return
         s.require(s.shutdowns < self.shutdowns, self.is_up(s, b), s.live.has(b))
@@ -58,7 +58,7 @@ class ControlledShutdown(Commands):
 
     @action(b=broker, actor="b", perturbation=True)
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
-        """A broker that shuts down stops at last, in its own time, and closes its session."""
+        """A broker in controlled shutdown stops, at any time, and closes its session."""
         if not self.shutdowns:
             return
         s.require(s.stopping.has(b))
@@ -69,7 +69,7 @@ class ControlledShutdown(Commands):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session, and does not shut down, has a new one."""
+        """A broker that lost its session, and is not in controlled shutdown, registers with a new session."""
         if not self.expiries:
             return
         if self.shutdowns:

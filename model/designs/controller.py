@@ -54,23 +54,25 @@ class Controller(PartitionState):
         2,
         at_least=1,
         at_most=4,
-        meaning="requests on their way from a controller to a broker; the sender blocks when there are so many",
+        meaning="requests that may be on their way from a controller to a broker; the sender blocks when there are as "
+        "many",
         bound=lambda m, s: some(s.channel[c][b].is_full for c in m.controllers for b in m.brokers),
     )
-    unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead (KIP-106)")
+    unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected (KIP-106)")
     no_leader_isr = setting(
-        "keep", choices=("keep", "empty"), meaning="which ISR is written when nobody can lead (KAFKA-708)"
+        "keep",
+        choices=("keep", "empty"),
+        meaning="the ISR that is written when nobody can lead. keep: the last one; empty: none (KAFKA-708)",
     )
-    preferred_election = setting(
-        False, meaning="the controller may give the lead back to broker 0, if it is in the ISR"
-    )
+    preferred_election = setting(False, meaning="the controller may make broker 0 leader again, if it is in the ISR")
     controller_write = setting(
         "atomic",
         choices=("atomic", "conditional", "unconditional"),
-        meaning="how the controller changes the LeaderAndISR path: reading and writing in one step; or in two, the "
-        "write conditional on the version that was read, with a retry, or not",
+        meaning="how the controller changes the LeaderAndISR path. atomic: it reads and writes in one step; "
+        "conditional: it reads, then writes if the version is still the same, else tries again; unconditional: it "
+        "reads, then writes",
     )
-    controller_failover = setting(False, meaning="controllers are brokers and may be deposed without noticing")
+    controller_failover = setting(False, meaning="controllers are brokers; one may be deposed without noticing")
     max_controller_epoch = setting(
         1,
         at_least=1,
@@ -80,10 +82,12 @@ class Controller(PartitionState):
     )
     controller_epoch_guard = setting(True, meaning="ZooKeeper refuses writes of a deposed controller (KAFKA-6082)")
     broker_epoch = setting(
-        True, meaning="the controller sees every bounce, and nothing sent before it counts (KIP-380)"
+        True,
+        meaning="the controller sees each restart of a broker, and requests from before the restart do not count "
+        "(KIP-380)",
     )
     init_flag = setting(
-        False, meaning="a new controller first sends LeaderAndISR with the flag INIT, naming all partitions"
+        False, meaning="the first LeaderAndISR of a new controller has the flag INIT and names all partitions"
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -250,7 +254,7 @@ class Controller(PartitionState):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def read_leader_and_isr(self, s: Any, c: Any, p: int) -> None:
-        """Brokers came or went, and the controller reads who is live and the LeaderAndISR path, to decide later."""
+        """Brokers came or went: the controller reads the live brokers and the LeaderAndISR path, to decide later."""
         if not self.reads_first:
             return
         s.require(self.believes(s, c), self.has_path(s, p), s.live != s.seen_live[c][p], ~s.read[c][p].done)
@@ -270,7 +274,7 @@ class Controller(PartitionState):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def read_again(self, s: Any, c: Any, p: int) -> None:
-        """The version has changed since the controller read it: the write fails, and it goes back to reading."""
+        """The controller's write fails, because the version has changed since it read; it reads again."""
         if self.controller_write != "conditional":
             return
         s.require(self.believes(s, c), s.read[c][p].done)
@@ -292,7 +296,7 @@ class Controller(PartitionState):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def on_broker_change(self, s: Any, c: Any, p: int, leader: Any) -> None:
-        """Brokers came or went: a live leader stays, else a live member of the ISR leads; the ISR loses who is dead.
+        """Brokers came or went: a live leader stays, or a live member of the ISR leads; dead brokers leave the ISR.
 
         With no live member of the ISR and unclean elections, any live replica leads, alone in the ISR.
         """
@@ -341,7 +345,7 @@ class Controller(PartitionState):
 
     @action(c=broker, actor="c")
     def elect_controller(self, s: Any, c: Any) -> None:
-        """A broker creates /controller; it has seen no broker yet and will tell all, if so set by INIT first."""
+        """A broker creates /controller. It has seen no broker yet, and will tell all, if so set by INIT first."""
         if not self.controller_failover:
             return
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
@@ -381,7 +385,7 @@ class Controller(PartitionState):
 
     @action(c=broker, actor="c")
     def resign_as_controller(self, s: Any, c: Any) -> None:
-        """A deposed controller notices."""
+        """A deposed controller notices that it is deposed."""
         if not self.controller_failover:
             return
         s.require(s.acts[c], s.controller != c)

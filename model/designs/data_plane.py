@@ -27,10 +27,11 @@ class DataPlane(Fetching):
     checkpoint = setting(
         "sometimes",
         choices=("sometimes", "at-stop"),
-        meaning="when a high watermark reaches the disk: at any moment or never; or always when a broker stops",
+        meaning="when a broker writes its high watermark to disk. sometimes: at any moment, or never; at-stop: "
+        "whenever it stops",
     )
     checkpoint_all = setting(
-        True, meaning="a checkpoint keeps the high watermarks of replicas that have not started yet (KAFKA-1647)"
+        True, meaning="a checkpoint also keeps the high watermarks of replicas that have not started yet (KAFKA-1647)"
     )
 
     @property
@@ -123,7 +124,7 @@ class DataPlane(Fetching):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def checkpoint_without_unstarted_replica(self, s: Any, p: int, b: Any) -> None:
-        """A broker writes its high watermarks to disk before a replica has started, and so loses that replica's."""
+        """A broker writes its high watermarks to disk before one of its replicas has started, and loses that one's."""
         if not self.has_crashes or self.checkpoint_all:
             return
         s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
@@ -149,7 +150,7 @@ class DataPlane(Fetching):
 
     @action(b=broker, kept=any_length, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
-        """A broker stops, and of each log only so many records had reached its disk."""
+        """A broker stops, and each log loses the records at its end that had not reached the disk."""
         if not self.lossy_crashes:
             return
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))

@@ -34,27 +34,33 @@ class Fetching(Logs):
 
     abstract = True
 
-    fence_fetch = setting(True, meaning="kip-320: a leader answers only fetches of its own epoch")
-    fence_truncation = setting(True, meaning="kip-320: a leader answers only in its own epoch where an epoch ends")
-    assign_on_leader = setting(True, meaning="a new leader's epoch enters its epoch cache at once (KAFKA-7415)")
+    fence_fetch = setting(True, meaning="from truncation = kip-320 on: a leader answers only fetches of its own epoch")
+    fence_truncation = setting(
+        True, meaning="from truncation = kip-320 on: a leader tells only followers in its own epoch where an epoch ends"
+    )
+    assign_on_leader = setting(True, meaning="a new leader enters its epoch into its epoch cache at once (KAFKA-7415)")
     refuse_undefined_epoch = setting(
-        True, meaning="asked where an undefined epoch ends, a leader does not answer with its log end (KAFKA-6857)"
+        True,
+        meaning="asked where an undefined epoch ends, a leader gives no offset; if false, it gives its log end "
+        "(KAFKA-6857)",
     )
     truncation_reply = setting(
         "at-once",
         choices=("at-once", "unchecked", "checked"),
-        meaning="when a follower acts on the answer where an epoch ends: at once; later; or later, unless its own "
-        "epoch is another by then (KAFKA-7040, KAFKA-7786)",
+        meaning="when a follower applies the leader's answer to where an epoch ends. at-once: at once; unchecked: "
+        "later; checked: later, unless its own epoch has changed by then (KAFKA-7040, KAFKA-7786)",
     )
     truncate_before_high_watermark = setting(
-        True, meaning="on-fetch: an answer that says where logs diverge raises no high watermark (KAFKA-14704)"
+        True,
+        meaning="with truncation = on-fetch: an answer that says where logs diverge does not raise the high watermark "
+        "(KAFKA-14704)",
     )
 
     fetch_reply = setting(
         "at-once",
         choices=("at-once", "unchecked", "checked"),
-        meaning="when a follower acts on the answer to a fetch: at once; later, if it is still at that offset; or "
-        "later, unless its own epoch is another by then (KAFKA-18991)",
+        meaning="when a follower applies the answer to a fetch. at-once: at once; unchecked: later, if its log still "
+        "ends at the offset of the fetch; checked: also only if its own epoch has not changed (KAFKA-18991)",
         leaves_out={"at-once": "answers to fetches that come late"},
     )
 
@@ -160,7 +166,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower tells the leader its log end offset, and gets the next record and the high watermark."""
+        """A follower sends its log end offset to the leader, and gets the next record and the high watermark."""
         if follower == leader:
             return
         s.require(self.may_fetch(s, p, follower, leader))
@@ -217,7 +223,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def answer_that_logs_diverge(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A leader answers a fetch with where the follower's log diverges; the answer is on its way."""
+        """A leader answers a fetch with the offset at which the logs diverge; the answer is on its way."""
         if follower == leader or not self.fetches_late or self.truncation != "on-fetch":
             return
         s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
@@ -245,7 +251,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def handle_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower acts on the answer to its fetch: it appends the record, or truncates where logs diverge."""
+        """A follower gets the answer to its fetch: it appends the record, or truncates to where the logs diverge."""
         if follower == leader or not self.fetches_late:
             return
         s.require(self.heeds_fetched(s, p, follower, leader))
@@ -277,7 +283,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def ignore_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """The answer to a fetch comes to a replica that does not wait for it any more."""
+        """A replica gets the answer to a fetch that it no longer waits for, and ignores it."""
         if follower == leader or not self.fetches_late:
             return
         s.require(s.fetched_reply[p][follower].leader == leader, ~self.heeds_fetched(s, p, follower, leader))
@@ -295,7 +301,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower that asks past the leader's log end gets OffsetOutOfRange and truncates to that end."""
+        """A follower fetches past the leader's log end, gets OffsetOutOfRange, and truncates to that log end."""
         if follower == leader or self.truncation == "on-fetch":
             return
         end = s.log[p][leader].length
@@ -328,7 +334,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower truncates by the leader's answer where the epoch of its last record ends."""
+        """A follower learns from the leader where the epoch of its last record ends, and truncates."""
         if follower == leader or not self.has_epoch_cache:
             return
         if self.replies_late:
@@ -370,7 +376,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def ignore_reply(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """An answer of a broker that the replica does not ask any more changes nothing."""
+        """A replica gets an answer from a broker that it no longer follows, and ignores it."""
         if follower == leader or not self.replies_late:
             return
         s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))
@@ -381,7 +387,7 @@ class Fetching(Logs):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def raise_high_watermark_before_truncating(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower takes the high watermark from an answer that also says that its log diverges."""
+        """A follower learns that the logs diverge, and takes the high watermark of that answer before it truncates."""
         if follower == leader or self.truncation != "on-fetch" or self.truncate_before_high_watermark:
             return
         s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))

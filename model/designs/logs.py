@@ -72,36 +72,44 @@ class Logs(Producers):
         2,
         at_least=0,
         at_most=9,
-        meaning="greatest leader epoch; epochs count from 0",
+        meaning="greatest leader epoch; leader epochs count from 0",
         bound=lambda m, s: m.greatest_epoch_is_reached(s),
     )
-    min_isr = setting(1, at_least=1, at_most=5, meaning="min.insync.replicas: an ISR that is smaller takes no writes")
+    min_isr = setting(
+        1, at_least=1, at_most=5, meaning="min.insync.replicas: a leader with a smaller ISR takes no writes"
+    )
     acks_one = setting(False, meaning="producers may also ask for acks=1")
     acknowledgement = setting(
         "own-epoch",
         choices=("own-epoch", "until-deposed", "until-answered"),
-        meaning="whom a leader tells of success as its high watermark passes a record: the producers of its own epoch; "
-        "those that wait at it, until it follows or stops; or until it stops (KAFKA-1148)",
+        meaning="which producers a leader acknowledges when its high watermark passes their records. own-epoch: those "
+        "that wrote in its epoch; until-deposed: all that wait for it, until it follows or stops; until-answered: all "
+        "that wait for it, until it stops (KAFKA-1148)",
     )
     retries = budget(
         at_most=3,
-        meaning="a producer without an answer sends its record so many times more, before it sends the next one",
+        meaning="how many more times a producer that gets no answer sends its record, before the next record",
     )
-    idempotence = setting(False, meaning="a leader does not append once more what its log has (KIP-98)")
+    idempotence = setting(False, meaning="a leader does not append a record that its log has already (KIP-98)")
     consumers = setting(False, meaning="consumers read up to the high watermark")
     follower_reads = setting(False, meaning="consumers may also read from followers (KIP-392)")
     past_high_watermark = setting(
         "empty",
         choices=("empty", "out-of-range"),
-        meaning="what a leader answers to a consumer that asks between its high watermark and its log end",
+        meaning="what a leader answers to a consumer that reads between its high watermark and its log end. empty: no "
+        "record; out-of-range: an error",
     )
     crashes = budget(at_most=3, meaning="crashes that lose only what is volatile")
-    lossy_crashes = budget(at_most=3, meaning="crashes that lose also an unflushed end of the logs")
+    lossy_crashes = budget(
+        at_most=3, meaning="crashes that also lose records at the end of the logs that were not flushed"
+    )
     truncation = setting(
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
-        meaning="what a new follower keeps of its log, and whether fetches carry the leader epoch (from kip-320 on), "
-        "and the epoch of the last record, so that their answer says where logs diverge (on-fetch, KAFKA-10554)",
+        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
+        "kip-279: it truncates by leader epochs, as that KIP says; kip-320: so too, and fetches carry the leader "
+        "epoch; on-fetch: fetches also carry the epoch of the last record, and their answer says where logs diverge "
+        "(KAFKA-10554)",
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 
@@ -379,7 +387,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
     def refuse_consumer(self, s: Any, p: int, b: Any) -> None:
-        """The leader tells a consumer that its offset is out of range; below the log end it need not."""
+        """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
         if not self.consumers:
             return
         position = s.consumed[p].length

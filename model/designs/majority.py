@@ -42,7 +42,8 @@ class MajorityVote(LateMessages):
         1,
         at_least=1,
         at_most=5,
-        meaning="copies that acknowledged-has-enough-copies asks for; a leader waits for most replicas in any case",
+        meaning="copies that the invariant acknowledged-has-enough-copies asks for; a leader waits for a majority in "
+        "any case",
     )
 
     together = going_together.MAJORITY

@@ -34,13 +34,13 @@ class CrashingReplicas(ElectionsByMajority):
 
     crashes = budget(at_most=5, meaning="crashes; logs, epochs and votes survive")
     lossy_crashes = budget(
-        at_most=3, meaning="crashes that lose what was not flushed, an end of the log, an epoch or a vote"
+        at_most=3, meaning="crashes that also lose what was not flushed: the end of the log, an epoch or a vote"
     )
     fsync = setting(
         "both",
         choices=("both", "log", "votes", "none"),
-        meaning="what a replica flushes before it answers: its log and its votes, as Raft asks for; or one of them; or "
-        "nothing",
+        meaning="what a replica flushes before it answers. both: log and votes, as Raft asks for; log or votes: only "
+        "that; none: nothing",
     )
     restarts = setting(True, meaning="a broker that has crashed starts again")
 
@@ -108,7 +108,7 @@ class CrashingReplicas(ElectionsByMajority):
 
     @action(b=broker, kept=any_length, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
-        """A broker stops, and of its log only so many records had reached its disk; its vote had."""
+        """A broker stops, and loses unflushed records at the end of its log; its vote survives."""
         if not self.lossy_crashes or not self.flushes_votes:
             return
         for p in self.all_partitions:
@@ -120,7 +120,7 @@ class CrashingReplicas(ElectionsByMajority):
 
     @action(b=broker, kept=any_length, epoch=any_epoch, actor="b", perturbation=True)
     def crash_and_forget(self, s: Any, b: Any, kept: int, epoch: int) -> None:
-        """A broker stops, and its vote had not reached its disk, nor perhaps its epoch and an end of its log."""
+        """A broker stops and loses an unflushed vote; perhaps also its epoch and the end of its log."""
         if not self.lossy_crashes or self.flushes_votes:
             return
         for p in self.all_partitions:

@@ -44,18 +44,19 @@ class ElectionsByMajority(Logs):
     timeouts = budget(
         1,
         at_most=5,
-        meaning="replicas that stand for election although a leader is up, or most replicas may refuse them",
+        meaning="elections that a replica starts although a leader is up, or although a majority may refuse it",
     )
     vote = setting(
         "up-to-date",
         choices=("up-to-date", "longest-log", "any"),
-        meaning="for whom a replica votes, once in each epoch: who has a last record of a later epoch, or of the same "
-        "and a log that is no shorter; whose log is no shorter; anybody",
+        meaning="whom a replica votes for, once in each epoch. up-to-date: a candidate whose last record is of a "
+        "later epoch, or of the same epoch with a log that is no shorter; longest-log: one whose log is no shorter; "
+        "any: any candidate",
     )
     votes = setting(
         "one-by-one",
         choices=("one-by-one", "at-once"),
-        meaning="whether each RequestVote is a step, or a whole election is",
+        meaning="one-by-one: each RequestVote is a step; at-once: a whole election is one step",
     )
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, actor="b")
     def stand_for_election(self, s: Any, p: int, b: Any) -> None:
-        """No leader is up, and a replica that most others would vote for stands."""
+        """No leader is up: a replica that a majority would vote for becomes a candidate."""
         if self.votes != "one-by-one":
             return
         s.require(~some(self.leads(s, p, x) for x in self.brokers), ~self.is_winning(s, p), self.would_win(s, p, b))
@@ -185,7 +186,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def time_out(self, s: Any, p: int, b: Any) -> None:
-        """A replica hears of no leader for too long, and stands."""
+        """A replica has not heard of a leader for too long, and becomes a candidate."""
         if not self.timeouts or self.votes != "one-by-one":
             return
         s.require(s.timeouts < self.timeouts)
@@ -205,7 +206,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, voter=broker, candidate=broker, actor="voter")
     def grant_vote(self, s: Any, p: int, voter: Any, candidate: Any) -> None:
-        """A replica votes for a candidate (RequestVote); if it leads itself, in an earlier epoch, it ceases to."""
+        """A replica votes for a candidate (RequestVote); if it led in an earlier epoch, it steps down."""
         if voter == candidate or self.votes != "one-by-one":
             return
         other = s.replica[p][candidate]
@@ -223,7 +224,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, actor="b")
     def become_leader(self, s: Any, p: int, b: Any) -> None:
-        """A candidate that most replicas have voted for leads."""
+        """A candidate with the votes of a majority becomes leader."""
         if self.votes != "one-by-one":
             return
         replica = s.replica[p][b]
@@ -242,7 +243,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b")
     def elect(self, s: Any, p: int, b: Any, voters: Any) -> None:
-        """No leader is up, and just enough replicas, itself among them, elect one."""
+        """No leader is up: just enough replicas for a majority elect one of them."""
         if self.votes != "at-once" or b not in voters or len(voters) != self.majority:
             return
         s.require(~some(self.leads(s, p, x) for x in self.brokers))
@@ -253,7 +254,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", perturbation=True)
     def depose(self, s: Any, p: int, b: Any, voters: Any) -> None:
-        """A replica hears of no leader for too long, and just enough replicas elect it although there is one."""
+        """A replica has not heard of the leader for too long: just enough replicas for a majority elect it."""
         if self.votes != "at-once" or not self.timeouts or b not in voters or len(voters) != self.majority:
             return
         s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
@@ -311,7 +312,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, other=broker, actor="b")
     def hear_of_later_epoch(self, s: Any, p: int, b: Any, other: Any) -> None:
-        """A replica hears of a later epoch from one that it cannot follow or vote for; it neither leads nor stands."""
+        """A replica learns of a later epoch from one that it cannot follow or vote for; it steps down."""
         if b == other:
             return
         mine, theirs = s.replica[p][b], s.replica[p][other]

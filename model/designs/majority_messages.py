@@ -52,14 +52,15 @@ class LateMessages(PulledLogs):
         0,
         at_least=0,
         at_most=2,
-        meaning="messages that are late: each arrives at any time afterwards, more than once or never; others in time",
+        meaning="messages that are late: each may arrive at any later time, more than once, or never; all others "
+        "arrive at once",
         bound=lambda m, s: s.late[0][m.late_messages - 1].kind != "none" if m.late_messages else False,
     )
     epoch_check = setting(
         "both",
         choices=("both", "votes", "fetches", "none"),
-        meaning="late messages of which kind do not count in a later epoch: votes, and fetches with their answers, as "
-        "Raft asks for; or one of them; or any counts",
+        meaning="which late messages a replica ignores in a later epoch. both: votes, and fetches with their answers, "
+        "as Raft asks for; votes or fetches: only those; none: no message",
     )
 
     # --- the network ------------------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ class LateMessages(PulledLogs):
 
     @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="voter", perturbation=True)
     def late_vote_request_arrives(self, s: Any, p: int, place: int, voter: Any, candidate: Any) -> None:
-        """A replica gets a late request and votes as it would have; the candidate counts that if it still stands."""
+        """A replica gets a late request and votes as usual; the candidate counts the vote if it is still one."""
         if not self.late_votes or voter == candidate:
             return
         message = self.arriving(s, p, place, "vote-request", candidate, voter)
@@ -178,7 +179,7 @@ class LateMessages(PulledLogs):
 
     @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="candidate", perturbation=True)
     def late_vote_arrives(self, s: Any, p: int, place: int, voter: Any, candidate: Any) -> None:
-        """A candidate counts a late vote; of an earlier epoch only if it does not look at that."""
+        """A candidate counts a late vote; of an earlier epoch only if votes go unchecked."""
         if not self.late_votes or voter == candidate:
             return
         message, own = self.arriving(s, p, place, "vote", voter, candidate), s.replica[p][candidate]
@@ -221,7 +222,7 @@ class LateMessages(PulledLogs):
 
     @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="leader", perturbation=True)
     def late_fetch_arrives(self, s: Any, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A leader learns a log end offset from a late fetch; of an earlier epoch only if it does not look at that."""
+        """A leader learns a log end offset from a late fetch; of an earlier epoch only if fetches go unchecked."""
         if not self.late_messages or follower == leader:
             return
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
@@ -259,7 +260,7 @@ class LateMessages(PulledLogs):
 
     @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="follower", perturbation=True)
     def late_answer_arrives(self, s: Any, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A follower appends a record that comes late, if its log still ends where it asked, and in its epoch."""
+        """A follower gets a late record, and appends it if its log and its epoch are still those of the fetch."""
         if not self.late_messages or follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]

@@ -32,10 +32,10 @@ class PulledLogs(CrashingReplicas):
     abstract = True
 
     commit_only_own_epoch = setting(
-        True, meaning="a leader counts copies only of records of its own epoch; earlier ones are committed with them"
+        True, meaning="a leader counts copies only of records of its own epoch; that commits earlier records too"
     )
     first_record = setting(
-        True, meaning="a new leader with earlier records first writes an empty one, with which those can be committed"
+        True, meaning="a new leader with records of earlier epochs first writes an empty record, which commits them"
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ class PulledLogs(CrashingReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def write_first_record(self, s: Any, p: int, b: Any) -> None:
-        """A new leader appends an empty record of its epoch to those of earlier ones."""
+        """A new leader whose log has records of earlier epochs appends an empty record of its own epoch."""
         if not self.first_record:
             return
         epoch = s.replica[p][b].epoch
@@ -105,7 +105,7 @@ class PulledLogs(CrashingReplicas):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower whose last record the leader has gets the next one and the leader's high watermark."""
+        """A follower gets the next record and the high watermark, if the leader has the follower's last record."""
         if follower == leader:
             return
         s.require(self.pulls(s, p, follower, leader), self.fits(s, p, follower, leader))
@@ -141,7 +141,7 @@ class PulledLogs(CrashingReplicas):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def step_back(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """A follower drops its last record, which the leader does not have."""
+        """A follower drops its last record, because the leader does not have it."""
         if follower == leader:
             return
         s.require(self.pulls(s, p, follower, leader), ~self.fits(s, p, follower, leader))

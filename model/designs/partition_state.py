@@ -44,19 +44,20 @@ class PartitionState(DataPlane):
         meaning="greatest zkVersion of the LeaderAndISR path",
         bound=lambda m, s: some(~m.has_version(s, p) for p in m.all_partitions),
     )
-    isr_at_start = setting(0, at_least=0, at_most=5, meaning="replicas in the first ISR; 0 is all of them")
-    expiries = budget(at_most=3, meaning="sessions that expire although the broker runs on")
+    isr_at_start = setting(0, at_least=0, at_most=5, meaning="replicas in the first ISR; 0: all")
+    expiries = budget(at_most=3, meaning="sessions that expire while the broker runs on")
     expand_guard = setting(
         "epoch-start",
         choices=("literal", "high-watermark", "epoch-start", "at-fetch"),
-        meaning="when a replica joins the ISR: by the page's lag test, at the leader's high watermark, also at the "
-        "start of the leader's epoch (KAFKA-7128), or by that and only as the leader handles a fetch of it, as Kafka "
-        "does; the others look at what the leader knows of it, at any moment",
+        meaning="when a replica joins the ISR. literal: by the page's lag test; high-watermark: at the leader's high "
+        "watermark; epoch-start: also at the start of the leader's epoch (KAFKA-7128); at-fetch: the same, but only "
+        "while the leader handles its fetch, as in Kafka. The first three go by what the leader knows, at any moment",
     )
     shrink_guard = setting(
         "lagging",
         choices=("lagging", "any"),
-        meaning="whom a leader takes out of the ISR: who is behind its log end, or anybody that may have been slow",
+        meaning="whom a leader takes out of the ISR. lagging: a follower behind its log end; any: any follower, which "
+        "may have been slow",
     )
 
     versions: Any = "counted"
@@ -225,7 +226,7 @@ class PartitionState(DataPlane):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def shrink_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """The leader takes a follower that lags behind its log end out of the ISR."""
+        """The leader takes out of the ISR a follower that is behind its log end."""
         if b == follower:
             return
         s.require(s.replica[p][b].isr.has(follower), self.lags(s, p, b, follower))
@@ -237,7 +238,7 @@ class PartitionState(DataPlane):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b", perturbation=True)
     def shrink_isr_of_slow(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """The leader takes a follower out of the ISR that has caught up but has not fetched for too long."""
+        """The leader takes out of the ISR a follower that has caught up but has not fetched for too long."""
         if b == follower or self.shrink_guard != "any":
             return
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
@@ -248,7 +249,7 @@ class PartitionState(DataPlane):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def expand_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """The leader takes a follower that has caught up into the ISR."""
+        """The leader adds to the ISR a follower that has caught up."""
         if b == follower:
             return
         s.require(self.may_expand(s, p, b, follower))
@@ -268,7 +269,7 @@ class PartitionState(DataPlane):
 
     @action(b=broker, actor="zookeeper")
     def session_of_the_dead_expires(self, s: Any, b: Any) -> None:
-        """The ephemeral nodes of a broker that crashed vanish."""
+        """The session of a broker that has crashed expires, and its ephemeral nodes vanish."""
         if not self.has_crashes:
             return
         s.require(s.live.has(b), ~s.up.has(b))
@@ -293,7 +294,7 @@ class PartitionState(DataPlane):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session registers anew, as one that starts does."""
+        """A broker that lost its session registers with a new one, as after a start."""
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))

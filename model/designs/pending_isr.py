@@ -30,29 +30,31 @@ class PendingIsr(Alterations):
 
     eligible_check = setting(
         True,
-        meaning="fenced and stopping brokers do not join the ISR: no leader asks for one that has no session, and the "
-        "controller refuses both (KIP-841, KAFKA-14140)",
+        meaning="fenced and stopping brokers do not join the ISR: no leader asks for a broker without a session, and "
+        "the controller refuses both (KIP-841, KAFKA-14140)",
     )
     expand_guard = setting(
         "epoch-start",
         choices=("high-watermark", "epoch-start", "at-fetch"),
-        meaning="when a replica may join the ISR: at the leader's high watermark; also at the start of the leader's "
-        "epoch (KAFKA-7128); or by that and only as the leader handles a fetch of it, as Kafka does",
+        meaning="when a replica may join the ISR. high-watermark: at the leader's high watermark; epoch-start: also "
+        "at the start of the leader's epoch (KAFKA-7128); at-fetch: the same, but only while the leader handles its "
+        "fetch, as in Kafka",
     )
     isr_in_flight = setting(
         "maximal",
         choices=("maximal", "committed", "requested"),
-        meaning="the ISR that the high watermark waits for while an alteration is pending: the largest that there may "
-        "be, the last known one, or the one asked for",
+        meaning="which ISR the high watermark waits for while a request is pending. maximal: the largest that there "
+        "may be; committed: the last one that the leader knows; requested: the requested one",
     )
     pending_isr = setting(
         "union",
         choices=("union", "last"),
-        meaning="with several requests under way, what is pending: all that was asked for, or the last",
+        meaning="what is pending while several requests are in flight. union: all that was asked for; last: the last "
+        "request",
     )
     commit_after_shrink = setting(
         True,
-        meaning="a leader looks at its high watermark when it learns that the ISR has become smaller (KAFKA-13091)",
+        meaning="a leader tries to raise its high watermark when it learns that the ISR has shrunk (KAFKA-13091)",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -134,7 +136,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def adopt_isr_by_response(self, s: Any, p: int, b: Any, request: int) -> None:
-        """The response says that the ISR is altered: the leader has it now, at the version that it is told."""
+        """A response tells the leader that the ISR is altered: it adopts that ISR and the version of the response."""
         one, replica = self.answered(s, p, b, request, "success"), s.replica[p][b]
         s.require(self.is_news(s, p, b, request))
         smaller = replica.isr >= one.isr
@@ -155,7 +157,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def roll_back_isr(self, s: Any, p: int, b: Any, request: int) -> None:
-        """The response says that nothing was done: the leader has its last known ISR, and what else is under way."""
+        """A response tells the leader that nothing was altered: it keeps its last known ISR and other requests."""
         self.answered(s, p, b, request, *ROLLED_BACK)
         pending: Any = s.replica[p][b].pending - set(self.brokers)
         for i in self.all_requests:
@@ -173,7 +175,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: Any, p: int, b: Any, request: int) -> None:
-        """The response says that the wrong controller, or the wrong life, was asked: the leader asks again."""
+        """A response tells the leader that it asked the wrong controller, or in a former life: it asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
@@ -182,7 +184,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: Any, p: int, b: Any, request: int) -> None:
-        """The response says that something later was decided: the ISR stays pending until the leader hears of it."""
+        """A response tells the leader that there is a later version: its ISR stays pending until it hears of that."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:
@@ -218,7 +220,7 @@ class PendingIsr(Alterations):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def adopt_isr_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
-        """On a command of a later version in its own epoch a leader adopts the ISR, and nothing is pending any more."""
+        """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
         if not self.tells_by_command:
             return
         request = self.command(s, c, b, p)
@@ -254,7 +256,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, actor="b")
     def leave_high_watermark(self, s: Any, p: int, b: Any) -> None:
-        """The leader looks at its high watermark and cannot raise it; it looks again when something happens."""
+        """The leader cannot raise its high watermark; it tries again when something happens."""
         if not self.commits_on_events:
             return
         replica = s.replica[p][b]

@@ -47,12 +47,13 @@ class PrimaryBackup(PartitionState):
 
     crashes = budget(at_most=5, meaning="brokers that fail and do not come back")
     slow_replicas = setting(
-        False, meaning="the leader also takes a live follower out of the ISR that lags behind its log end"
+        False, meaning="the leader also takes out of the ISR a live follower that is behind its log end"
     )
     truncation = setting(
         "on-fetch",
         choices=("high-watermark", "on-fetch"),
-        meaning="what a new follower keeps of its log: what lies below its high watermark, or what the leader has too",
+        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; on-fetch: "
+        "what the leader has too",
     )
 
     def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
@@ -63,7 +64,7 @@ class PrimaryBackup(PartitionState):
 
     @action(p=any_partition, b=broker, actor="controller")
     def elect(self, s: Any, p: int, b: Any) -> None:
-        """The leader is dead: a live member of the ISR leads, and the ISR loses who is dead."""
+        """The leader is dead: a live member of the ISR is elected, and dead brokers leave the ISR."""
         if not self.crashes:
             return
         state = s.state[p]
@@ -80,7 +81,7 @@ class PrimaryBackup(PartitionState):
 
     @action(p=any_partition, b=broker, actor="b")
     def hear_of_leader(self, s: Any, p: int, b: Any) -> None:
-        """A broker hears of the latest decision, and follows."""
+        """A broker hears who leads by the latest decision, and follows."""
         if not self.crashes:
             return
         state = s.state[p]
@@ -96,7 +97,7 @@ class PrimaryBackup(PartitionState):
 
     @action(p=any_partition, b=broker, actor="b")
     def hear_that_it_leads(self, s: Any, p: int, b: Any) -> None:
-        """A broker hears of the latest decision, which is that it leads."""
+        """A broker hears that it leads by the latest decision."""
         if not self.crashes:
             return
         state = s.state[p]

@@ -24,30 +24,33 @@ class Reassignment(Topics):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
+        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     cancellations = setting(False, meaning="a reassignment may be cancelled before a new replica is in the ISR")
     target_isr_check = setting(
         True,
-        meaning="a reassignment completes when all replicas of its target are in the ISR, not only those that it adds "
-        "(KAFKA-15665)",
+        meaning="a reassignment completes only when all replicas of its target are in the ISR; if false, when those "
+        "are that it adds (KAFKA-15665)",
     )
     target_leader_check = setting(
-        True, meaning="at the end of a reassignment only a new replica in the ISR may lead; 0.8.0 takes any live one"
+        True,
+        meaning="at the end of a reassignment only a new replica in the ISR may be elected; if false, any live new "
+        "replica, as in 0.8.0",
     )
     stop_replica_check = setting(
         "at-least",
         choices=("none", "greater", "at-least"),
-        meaning="which StopReplica requests after a reassignment a broker obeys: all, from whatever controller; those "
-        "of a greater leader epoch (KIP-570); those of the same or a greater one (KAFKA-13972)",
+        meaning="which StopReplica requests a broker obeys after a reassignment. none: all, from any controller; "
+        "greater: those of a greater leader epoch (KIP-570); at-least: those of the same or a greater one "
+        "(KAFKA-13972)",
     )
     reassignment_rounds = setting(
         1,
         at_least=1,
         at_most=2,
-        meaning="1: replicas and ISR shrink in one step; 2: the leader first hears of fewer replicas, and has an ISR "
-        "that is not among them (KAFKA-9672)",
+        meaning="1: replicas and ISR shrink in one step; 2: the leader first hears of fewer replicas, while its ISR "
+        "still has the old ones (KAFKA-9672)",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -153,7 +156,7 @@ class Reassignment(Topics):
 
     @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
     def reassign_partition(self, s: Any, p: int, target: Any) -> None:
-        """An administrator asks for other replicas of a partition, enough for writes (/admin/partitions_reassigned)."""
+        """An administrator assigns a partition to other replicas, enough for writes (/admin/partitions_reassigned)."""
         if not self.reassignments or len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
@@ -168,7 +171,7 @@ class Reassignment(Topics):
 
     @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
     def cancel_reassignment(self, s: Any, c: Any, p: int) -> None:
-        """A reassignment is cancelled before a new replica is in the ISR; it is stopped, in the leader epoch so far."""
+        """A reassignment is cancelled before a new replica is in the ISR; the new replicas stop in the same epoch."""
         if not self.reassignments or not self.cancellations:
             return
         state, assignment = s.state[p], s.assignment[p]
@@ -210,7 +213,7 @@ class Reassignment(Topics):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_partitions_reassigned(self, s: Any, c: Any, p: int) -> None:
-        """The controller sees a reassignment: old and new replicas hold the partition now, and the new ones start."""
+        """The controller sees a reassignment: the partition now has old and new replicas, and the new ones start."""
         if not self.reassignments:
             return
         state, assignment = s.state[p], s.assignment[p]
@@ -225,7 +228,7 @@ class Reassignment(Topics):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_new_replicas_in_isr(self, s: Any, c: Any, p: int) -> None:
-        """The controller sees that the ISR has the new replicas, and may then move the leader, in another step."""
+        """The controller sees that the new replicas are in the ISR; in a later step it may move the leader."""
         if not self.reassignments:
             return
         s.require(self.may_move(s, c, p, "requested", "adding"), self.caught_up(s, p))
@@ -237,7 +240,7 @@ class Reassignment(Topics):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def move_leader_to_target(self, s: Any, c: Any, p: int, leader: Any) -> None:
-        """The leader is not one of the new replicas, which have caught up: one of those leads."""
+        """The new replicas have caught up and the leader is not one of them: one of them is elected."""
         if not self.reassignments:
             return
         state, assignment = s.state[p], s.assignment[p]
@@ -252,7 +255,7 @@ class Reassignment(Topics):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def announce_target(self, s: Any, c: Any, p: int) -> None:
-        """First of two rounds: the leader hears of the new replicas alone, so that it adds no old one to the ISR."""
+        """The first of two rounds: the leader hears only of the new replicas, so that it adds no old one to the ISR."""
         if not self.reassignments or self.reassignment_rounds == 1:
             return
         state, assignment = s.state[p], s.assignment[p]

@@ -28,19 +28,19 @@ class Topics(Controller):
         0,
         at_least=0,
         at_most=2,
-        meaning="deletions of each topic; it may be created again after each",
+        meaning="deletions of each topic; after each the topic may be created again",
         bound=lambda m, s: (
             some(s.topic[p].incarnation == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
         ),
     )
     topic_id = setting(
-        True, meaning="requests, fetches and ISR writes carry the topic id; those of another id are refused (KIP-516)"
+        True, meaning="requests, fetches and ISR writes carry the topic id; those with another id are refused (KIP-516)"
     )
-    deletion_waits = setting(
-        False, meaning="a deletion is over, and the topic can be created again, when every replica of it has stopped"
-    )
+    deletion_waits = setting(False, meaning="a topic can be created again only when all its old replicas have stopped")
     init_isr = setting(
-        "live", choices=("live", "assigned"), meaning="the first ISR of a new topic: its live replicas, or all"
+        "live",
+        choices=("live", "assigned"),
+        meaning="the first ISR of a new topic. live: its live replicas; assigned: all replicas",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Topics(Controller):
 
     @action(p=any_partition, actor="administrator", perturbation=True)
     def delete_topic(self, s: Any, p: int) -> None:
-        """An administrator deletes a topic; what was committed, acknowledged and consumed of it need not stay."""
+        """An administrator deletes a topic; its committed, acknowledged and consumed records need not survive."""
         if not self.has_topics:
             return
         topic = s.topic[p]
@@ -151,7 +151,7 @@ class Topics(Controller):
 
     @action(c=any_controller, p=any_partition, actor="controller")
     def on_topic_change(self, s: Any, c: Any, p: int) -> None:
-        """A topic that the controller knows is gone: it sends StopReplica to every broker concerned."""
+        """The controller finds that a topic is gone, and sends StopReplica to every broker concerned."""
         if not self.has_topics:
             return
         s.require(self.acting(s, c), s.known_topic[c][p], ~s.topic[p].exists)
@@ -167,7 +167,7 @@ class Topics(Controller):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
     def init_leaders(self, s: Any, c: Any, p: int, leader: Any) -> None:
-        """A topic is new: one of its live replicas leads, and the ISR is all live replicas, or all replicas."""
+        """The controller finds a new topic: it elects a live replica; the ISR is all live replicas, or all replicas."""
         if not self.has_topics:
             return
         live = self.assigned(s, p, s.live)

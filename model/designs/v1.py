@@ -65,18 +65,17 @@ class ZookeeperListeners(WatchedReplicas):
     election = setting(
         "read-then-create",
         choices=("read-then-create", "read-then-write", "multi"),
-        meaning="how a replica comes to lead: it reads the ISR and creates the leader node later; and then it also "
-        "writes the ISR as it read it; or in one step, a ZooKeeper multi that fails if the ISR has changed, and "
-        "raises its version",
+        meaning="how a replica becomes leader. read-then-create: it reads the ISR, and creates the leader node later; "
+        "read-then-write: it then also writes the ISR that it has read; multi: it does all in one step, a ZooKeeper "
+        "multi that fails if the ISR has changed, and raises the version of the ISR",
     )
     isr_write = setting(
         "unconditional",
         choices=("unconditional", "conditional"),
-        meaning="whether the leader writes the ISR only at the version that it last saw",
+        meaning="how the leader writes the ISR. unconditional: always; conditional: only if the version is the one "
+        "that it last saw",
     )
-    skip_same_leader = setting(
-        False, meaning="a follower that is told of its own leader goes on, and does not truncate again"
-    )
+    skip_same_leader = setting(False, meaning="a follower that hears of the same leader again does not truncate again")
 
     together = going_together.REASSIGNED
 
@@ -112,7 +111,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def stand_for_leader(self, s: Any, p: int, b: Any) -> None:
-        """Told of the leader node, a replica finds none, reads the ISR, and may lead."""
+        """Told of a change, a replica finds no leader node, reads the ISR, and may lead."""
         if not self.reads_first:
             return
         state = s.state[p]
@@ -128,7 +127,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def create_leader_node(self, s: Any, p: int, b: Any) -> None:
-        """A replica that found no leader node is the first to create it, and leads (becomeLeader)."""
+        """A replica that found no leader node is the first to create one, and leads (becomeLeader)."""
         if not self.reads_first:
             return
         candidate = s.candidate[p][b]
@@ -155,7 +154,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def lose_election(self, s: Any, p: int, b: Any) -> None:
-        """A replica finds that another has created the leader node, and follows that (becomeFollower)."""
+        """A replica finds that another one has created the leader node, and follows it (becomeFollower)."""
         if not self.reads_first:
             return
         s.require(s.candidate[p][b].stands, self.connected(s, b), ~s.state[p].leader.is_none)
@@ -169,7 +168,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def take_the_lead(self, s: Any, p: int, b: Any) -> None:
-        """Told of the leader node, a replica finds none, and creates it in one step with the ISR's next version."""
+        """Told of a change, a replica finds no leader node, and creates it with the ISR's next version in one step."""
         if self.reads_first:
             return
         state = s.state[p]
@@ -202,7 +201,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def follow_leader(self, s: Any, p: int, b: Any) -> None:
-        """Told of the leader node, a replica finds that another leads, and follows (onLeaderChange)."""
+        """Told of a change, a replica finds that another one leads, and follows it (onLeaderChange)."""
         leader = s.state[p].leader
         s.require(self.told(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
         self.read_and_watch(s, p, b, "leader")
@@ -223,7 +222,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def nothing_to_do(self, s: Any, p: int, b: Any) -> None:
-        """Told of the leader node, a broker finds itself there, or none and that it may not lead."""
+        """Told of a change, a broker does nothing: it leads itself, or nobody leads and it may not."""
         state = s.state[p]
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
         if self.reassigns:

@@ -44,7 +44,7 @@ class LeaderCoordination(AdministeredTopics):
     message: ClassVar = ("write", "notification", "read", "write")
     """A state change: put into the queue, told, read, and taken out of the queue."""
 
-    load_balancing = setting(False, meaning="a leader gives the lead back to broker 0, if that is in its ISR")
+    load_balancing = setting(False, meaning="a leader makes room for broker 0 to lead again, if that is in its ISR")
 
     together = going_together.V2
 
@@ -54,7 +54,7 @@ class LeaderCoordination(AdministeredTopics):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: Any, p: int, b: Any) -> None:
-        """The preferred replica, broker 0, is in the ISR: another leader deletes the leader node and stops."""
+        """Broker 0, the preferred replica, is in the ISR: another leader deletes the leader node and stops leading."""
         preferred = self.broker(0)
         if not self.load_balancing or b == preferred:
             return

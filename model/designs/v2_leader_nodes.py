@@ -37,37 +37,40 @@ class LeaderNodes(ZookeeperWatches):
     truncation = setting(
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279"),
-        meaning="what a new follower keeps of its log",
+        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
+        "kip-279: it truncates by leader epochs, as that KIP says",
     )
 
     election_read = setting(
         "at-once",
         choices=("at-once", "earlier"),
-        meaning="when a candidate reads the ISR: as it creates the leader node, or before",
+        meaning="when a candidate reads the ISR. at-once: as it creates the leader node; earlier: in a step before",
     )
     lagging_replica = setting(
         "ignores",
         choices=("ignores", "follows"),
-        meaning="what a replica outside of the ISR does on a leader change: leaderElection has no branch for it",
+        meaning="what a replica outside the ISR does on a leader change, for which leaderElection has no branch. "
+        "ignores: nothing; follows: it follows the new leader",
     )
     step_down = setting(
         "on-leader-change",
         choices=("on-leader-change", "before-expiry"),
-        meaning="when a broker stops that loses its session: as it hears of a leader change, or before the session "
-        "expires",
+        meaning="when a broker that loses its session stops leading. on-leader-change: as it hears of a leader "
+        "change; before-expiry: before the session expires",
     )
     leader_node_deletion = setting(
         "unconditional",
         choices=("unconditional", "own"),
-        meaning="which leader node a leader deletes to give up: whatever is there, or only its own",
+        meaning="which leader node a leader deletes when it gives up. unconditional: any that is there; own: only its "
+        "own",
     )
     skip_same_leader = setting(
         "on-start-replica",
         choices=("never", "on-start-replica", "always"),
-        meaning="where a replica that follows the leader already goes on, and does not truncate again: nowhere; in "
-        "startReplica, but not as it hears of a leader change (the page's reading); or in both",
+        meaning="when a replica that follows the leader already does not truncate again. never: it always truncates; "
+        "on-start-replica: in startReplica, but not on a leader change (how the page is read here); always: in both",
     )
-    unclean = setting(False, meaning="with no live member of the ISR, any live replica may lead")
+    unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected")
     restarts = setting(True, meaning="a broker that crashed starts again")
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -153,7 +156,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def read_isr_for_election(self, s: Any, p: int, b: Any) -> None:
-        """leaderElection begins: a replica that heard of a leader change reads the ISR and the replicas."""
+        """A replica hears of a leader change, and reads the ISR and the replicas (leaderElection begins)."""
         if self.election_read != "earlier":
             return
         s.require(self.is_notified(s, p, b), ~s.replica[p][b].candidate)
@@ -166,7 +169,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def create_leader_node(self, s: Any, p: int, b: Any) -> None:
-        """There is no leader: a replica in the ISR creates the leader node, and will become leader."""
+        """There is no leader: a replica in the ISR creates the leader node, and is about to become leader."""
         s.require(self.is_decided(s, p, b), s.state[p].leader.is_none, self.may_lead(s, p, b))
         s.require(s.room(s.state[p].epoch < self.max_leader_epoch))
         s.state[p].leader = b
@@ -206,7 +209,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
-        """Another replica has created the leader node: a replica in the ISR becomes its follower (becomeFollower)."""
+        """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b), ~leader.is_none, leader != b)
         s.require(self.may_follow(s, p, b))
@@ -231,7 +234,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def ignore_leader_change(self, s: Any, p: int, b: Any) -> None:
-        """A replica hears of its own leader node, or is not in the ISR: leaderElection does nothing."""
+        """A replica does nothing on a leader change: it owns the leader node, or is not in the ISR (leaderElection)."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b))
         s.require(implies(leader.is_none, ~self.may_lead(s, p, b)))

@@ -27,30 +27,34 @@ class NewLeaders(LeaderNodes):
     new_epoch = setting(
         "unconditional",
         choices=("unconditional", "conditional", "owner"),
-        meaning="how a new leader raises the epoch: it reads, and later writes; writes only at the version that it has "
-        "read; or reads and writes in one step, and only while the leader node is its own",
+        meaning="how a new leader raises the epoch. unconditional: it reads, and writes later; conditional: it reads, "
+        "and writes later if the version is still the same; owner: it reads and writes in one step, and only while "
+        "the leader node is its own",
     )
     isr_write = setting(
         "unconditional",
         choices=("unconditional", "conditional"),
-        meaning="whether a leader writes the ISR over whatever is there, or only at the version that it last saw",
+        meaning="how a leader writes the ISR. unconditional: always; conditional: only if the version is the one that "
+        "it last saw",
     )
     new_leader_high_watermark = setting(
         "log-end",
         choices=("log-end", "own"),
-        meaning="the high watermark of a new leader: its log end, or what it is (a TODO of the page)",
+        meaning="the high watermark of a new leader. log-end: its log end; own: the one that it has (a TODO of the "
+        "page)",
     )
     isr_of_new_leader = setting(
         "assigned",
         choices=("assigned", "isr"),
-        meaning="who is in a new leader's ISR once it has caught up: every replica, or only those of the ISR so far",
+        meaning="who, once caught up, is in a new leader's first ISR. assigned: every replica; isr: only members of "
+        "the last ISR",
     )
     expand_guard = setting(
         "next-commit",
         choices=("next-commit", "high-watermark", "epoch-start"),
-        meaning="when a replica joins the ISR: before the next commit, if it has what is to be committed, and only "
-        "then does another leave (the page); or at any time, if it reaches the high watermark, or that and the start "
-        "of the leader's epoch",
+        meaning="when a replica joins the ISR. next-commit: before the next commit, if it has the records of that "
+        "commit, and only then may another leave (the page); high-watermark: at any time, at the high watermark; "
+        "epoch-start: also at the start of the leader's epoch",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -134,7 +138,7 @@ class NewLeaders(LeaderNodes):
 
     @action(p=any_partition, b=broker, actor="b")
     def write_epoch(self, s: Any, p: int, b: Any) -> None:
-        """becomeLeader: writes the next epoch with the ISR that it has read; its high watermark becomes its log end."""
+        """becomeLeader: writes the next epoch with the ISR that it has read; the high watermark becomes the log end."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), self.has_path(s, p))
         if self.new_epoch == "owner":
@@ -177,7 +181,7 @@ class NewLeaders(LeaderNodes):
 
     @action(p=any_partition, b=broker, actor="b")
     def read_epoch_again(self, s: Any, p: int, b: Any) -> None:
-        """The ISR path has changed since a new leader read it: its write fails, and it reads again."""
+        """A new leader's write fails, because the ISR path has changed since it read; it reads again."""
         if self.new_epoch != "conditional":
             return
         s.require(self.is_up(s, b), s.replica[p][b].step == "epoch-read")
@@ -205,7 +209,7 @@ class NewLeaders(LeaderNodes):
 
     @action(p=any_partition, b=broker, actor="b")
     def give_up_becoming_leader(self, s: Any, p: int, b: Any) -> None:
-        """A new leader whose writes ZooKeeper refuses stops, deletes its own leader node, and looks again."""
+        """ZooKeeper refuses a new leader's writes: it stops, deletes its own leader node, and looks again."""
         refused = self.is_refused(s, p, b)
         if refused is False:
             return
@@ -230,7 +234,7 @@ class NewLeaders(LeaderNodes):
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: Any, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         replica, end = s.replica[p][b], s.replica[p][b].high_watermark
         s.require(self.is_up(s, b), replica.step == "waiting")
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b), start=0)

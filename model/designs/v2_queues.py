@@ -40,21 +40,22 @@ class StateChangeQueues(NewLeaders):
     full_queue = setting(
         "shrinks",
         choices=("shrinks", "waits"),
-        meaning="what happens to a full queue: only the newest close-replica of each partition stays; or the sender "
-        "waits",
+        meaning="what happens to a full queue. shrinks: it keeps only the newest close-replica of each partition; "
+        "waits: the sender waits",
     )
     close_check = setting(
         "none",
         choices=("none", "epoch"),
-        meaning="which close-replica requests a broker obeys: all; or those of the latest epoch, and of administrators",
+        meaning="which close-replica requests a broker obeys. none: all; epoch: those of the latest epoch, and those "
+        "of administrators",
     )
     start_check = setting(
         "epoch",
         choices=("epoch", "epoch-or-administrator"),
-        meaning="which start-replica requests a broker obeys when there is a leader: those of the latest epoch; or "
-        "also those of administrators",
+        meaning="which start-replica requests a broker obeys while there is a leader. epoch: those of the latest "
+        "epoch; epoch-or-administrator: also those of administrators",
     )
-    lifecycle = setting(False, meaning="a ghost follows each state change from its request to its completion")
+    lifecycle = setting(False, meaning="a ghost variable follows each state change from its request to its completion")
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class StateChangeQueues(NewLeaders):
 
     @action(p=any_partition, b=broker, actor="b")
     def on_start_replica(self, s: Any, p: int, b: Any) -> None:
-        """On a start-replica request a broker starts the replica: it follows the leader, or looks for one."""
+        """A broker gets a start-replica request and starts the replica: it follows the leader, or looks for one."""
         if not self.has_queues:
             return
         request, leader = self.next_request(s, p, b), s.state[p].leader
@@ -164,7 +165,7 @@ class StateChangeQueues(NewLeaders):
 
     @action(p=any_partition, b=broker, actor="b")
     def on_close_replica(self, s: Any, p: int, b: Any) -> None:
-        """On a close-replica request a broker stops fetching, and closes and deletes the replica."""
+        """A broker gets a close-replica request: it stops fetching, closes the replica and deletes it."""
         if not self.has_queues:
             return
         request = self.next_request(s, p, b)
@@ -184,7 +185,7 @@ class StateChangeQueues(NewLeaders):
 
     @action(p=any_partition, b=broker, actor="b")
     def drop_state_change(self, s: Any, p: int, b: Any) -> None:
-        """A request of an earlier epoch, or for a partition of which the broker is no replica, changes nothing."""
+        """A broker drops a request of an earlier epoch, or for a partition of which it has no replica."""
         if not self.has_queues:
             return
         request = self.next_request(s, p, b)
@@ -209,13 +210,13 @@ class StateChangeQueues(NewLeaders):
 
     @action(p=any_partition, b=broker, actor="b")
     def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
-        """Another replica has created the leader node: a replica in the ISR becomes its follower (becomeFollower)."""
+        """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
         super().become_follower_of_new_leader(s, p, b)
         self.complete_request(s, p, b)
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: Any, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         super().start_leading(s, p, b)
         self.complete_request(s, p, b)
 
@@ -223,7 +224,7 @@ class StateChangeQueues(NewLeaders):
 
     @action(b=broker, actor="b")
     def boot(self, s: Any, b: Any) -> None:
-        """A broker whose former session is over runs again, and empties its queue before anything else."""
+        """A broker whose last session is over runs again; first of all it empties its queue."""
         if not self.has_crashes or not self.restarts or not self.has_queues:
             return
         s.require(~s.up.has(b), ~s.live.has(b))
@@ -254,7 +255,7 @@ class StateChangeQueues(NewLeaders):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session has a new one, and reads everything again."""
+        """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
             # A broker without any role is one that starts, and that empties its queue first.
             s.require(~self.is_out_of_service(s, b))

@@ -42,30 +42,32 @@ class ReassignedReplicas(StateChangeQueues):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
+        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     replica_check = setting(
         "or-reassigned",
         choices=("assigned", "or-reassigned"),
-        meaning="who counts as a replica when a broker looks: those of the path of the partition (the page); or also "
-        "those to which it is being reassigned",
+        meaning="who counts as a replica when a broker looks. assigned: those in the path of the partition (the "
+        "page); or-reassigned: also those of a reassignment under way",
     )
     resumed_reassignment = setting(
         "read",
         choices=("read", "started"),
-        meaning="what a new leader does about a reassignment that it finds: it only takes note; or starts the new "
-        "replicas as well",
+        meaning="what a new leader does when it finds a reassignment. read: it only reads it; started: it also starts "
+        "the new replicas",
     )
     reassigned_isr = setting(
         "own-too",
         choices=("path", "own-too"),
-        meaning="where RAR + ISR becomes the ISR: in ZooKeeper (the page); or also in the leader's own copy",
+        meaning="where RAR + ISR becomes the ISR. path: in ZooKeeper (the page); own-too: also in the leader's own "
+        "copy",
     )
     reassignment_writes = setting(
         "separate",
         choices=("separate", "together"),
-        meaning="whether ISR, AR and partitions_reassigned are written one after the other, or all in one step",
+        meaning="how ISR, AR and partitions_reassigned are written. separate: one after the other; together: all in "
+        "one step",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ class ReassignedReplicas(StateChangeQueues):
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: Any, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over; the ISR is who has, and writes are taken."""
+        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         super().start_leading(s, p, b)
         if not self.reassigns:
             return
@@ -263,7 +265,7 @@ class ReassignedReplicas(StateChangeQueues):
 
     @action(p=any_partition, b=broker, actor="b")
     def write_reassigned_isr(self, s: Any, p: int, b: Any) -> None:
-        """The old replicas have left the ISR: the leader writes RAR + ISR as the ISR, the first write of four."""
+        """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR, the first of four writes."""
         if not self.reassignments:
             return
         replica = s.replica[p][b]
@@ -322,7 +324,7 @@ class ReassignedReplicas(StateChangeQueues):
 
     @action(p=any_partition, b=broker, actor="b")
     def hand_over(self, s: Any, p: int, b: Any) -> None:
-        """A leader that is not the preferred replica deletes the leader node, the fourth write, and closes itself."""
+        """A leader that is not the preferred replica deletes the leader node (fourth write) and closes its replica."""
         if not self.reassignments:
             return
         s.require(self.moves(s, p, b, "path-deleted"))

@@ -44,7 +44,7 @@ class AdministeredTopics(ReassignedReplicas):
         0,
         at_least=0,
         at_most=2,
-        meaning="creations of each topic, each after a deletion or after a creation that failed",
+        meaning="times that each topic is created again, after a deletion or after a creation that failed",
         bound=lambda m, s: (
             some(s.topic[p].creations == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
         ),
@@ -52,8 +52,8 @@ class AdministeredTopics(ReassignedReplicas):
 
     deletion_check = setting(
         False,
-        meaning="a broker finds no replica of its own in a partition that is being deleted; by the page it finds one "
-        "as long as the path with the replicas is there",
+        meaning="a broker sees no replica of its own in a partition that is being deleted; if false, it sees one as "
+        "long as the path with the replicas exists (the page)",
     )
 
     @property
@@ -117,7 +117,7 @@ class AdministeredTopics(ReassignedReplicas):
 
     @action(p=any_partition, actor="administrator", perturbation=True)
     def delete_partition(self, s: Any, p: int) -> None:
-        """An administrator writes an empty list of replicas to partitions_reassigned; no record need stay."""
+        """An administrator writes an empty list of replicas to partitions_reassigned; records need not survive."""
         if not self.has_topics:
             return
         s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
@@ -149,7 +149,7 @@ class AdministeredTopics(ReassignedReplicas):
 
     @action(p=any_partition, actor="administrator")
     def remove_deleted_paths(self, s: Any, p: int) -> None:
-        """All replicas have taken out the request to close: the administrator deletes the paths."""
+        """All replicas have taken the close request from their queues: the administrator deletes the paths."""
         if not self.has_topics:
             return
         s.require(s.assignment[p].phase == "closing", self.is_taken_out(s, p, s.assignment[p].replicas))
@@ -183,7 +183,7 @@ class AdministeredTopics(ReassignedReplicas):
 
     @action(p=any_partition, actor="administrator")
     def finish_creation(self, s: Any, p: int) -> None:
-        """All replicas have taken out the request to start: the administrator writes them to the partition's path."""
+        """All replicas have taken the request to start from their queues: the administrator writes the path."""
         if not self.has_topics:
             return
         assignment = s.assignment[p]
@@ -197,7 +197,7 @@ class AdministeredTopics(ReassignedReplicas):
 
     @action(p=any_partition, actor="administrator", perturbation=True)
     def creation_times_out(self, s: Any, p: int) -> None:
-        """Some replica takes too long to start: the administrator gives up, and leaves everything as it is."""
+        """A replica takes too long to start: the administrator gives up, and leaves everything as it is."""
         if not self.has_topics:
             return
         s.require(s.topic[p].exists == "creating", ~self.is_taken_out(s, p, s.assignment[p].target))

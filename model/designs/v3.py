@@ -44,13 +44,18 @@ class ControllerDesign(Commands):
     isr_write = setting(
         "conditional",
         choices=("conditional", "unconditional"),
-        meaning="whether the leader writes the ISR only at the version that it last saw",
+        meaning="how the leader writes the ISR. conditional: only if the version is the one that it last saw; "
+        "unconditional: always",
     )
     lost_replies = setting(
         0,
         at_least=0,
         at_most=2,
-        meaning="conditional writes that succeed although the leader is told otherwise (KAFKA-1382)",
+        meaning="conditional writes that succeed while the reply to the leader is lost (KAFKA-1382)",
+    )
+    read_back = setting(
+        True,
+        meaning="a leader whose write seems to have failed reads the path, to see whether it succeeded (KAFKA-1382)",
     )
     versions = setting(
         "counted",
@@ -90,7 +95,7 @@ class ControllerDesign(Commands):
 
     @action(p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True)
     def expand_isr_and_lose_the_reply(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """The leader's write of a larger ISR succeeds, and the connection breaks before it knows."""
+        """The leader's write of a larger ISR succeeds, but the connection breaks before the reply."""
         if b == follower or not self.lost_replies:
             return
         s.require(s.lost_replies < self.lost_replies, self.may_expand(s, p, b, follower))

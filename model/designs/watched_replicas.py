@@ -39,7 +39,7 @@ class WatchedReplicas(ZookeeperWatches):
     controller_failover = False  # nor is there any controller
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0 is all brokers"
+        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
 
@@ -85,7 +85,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
     def reassign_partition(self, s: Any, p: int, target: Any) -> None:
-        """An administrator asks for other replicas of a partition, and all brokers are told."""
+        """An administrator assigns a partition to other replicas; all brokers are told."""
         if not self.reassignments or not target:
             return
         assignment = s.assignment[p]
@@ -104,7 +104,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def on_partitions_reassigned(self, s: Any, p: int, b: Any) -> None:
-        """Told of a reassignment, a broker starts a replica that it shall have, and looks for the leader."""
+        """A broker is told that it is to have a replica: it starts the replica, and looks for the leader."""
         if not self.reassigns:
             return
         s.require(self.told(s, p, b, "reassigned"))
@@ -125,7 +125,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def complete_reassignment(self, s: Any, p: int, b: Any) -> None:
-        """The leader has the new replicas in the ISR, itself among them: they are the replicas now."""
+        """All new replicas are in the ISR, the leader among them: the assignment is now the new replicas."""
         if not self.reassigns:
             return
         target = s.assignment[p].target
@@ -138,7 +138,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def complete_reassignment_and_leave(self, s: Any, p: int, b: Any) -> None:
-        """The leader has the new replicas in the ISR, and is none of them: it deletes its node and its log."""
+        """All new replicas are in the ISR, but the leader is none of them: it deletes its leader node and its log."""
         if not self.reassigns:
             return
         target, led = s.assignment[p].target, s.state[p].leader == b
@@ -173,7 +173,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def keep_replica(self, s: Any, p: int, b: Any) -> None:
-        """Told that the replicas have changed, a broker goes on as before: it has a replica rightly, or has none."""
+        """A broker is told that the replicas changed, and does nothing: it keeps its replica, or has none."""
         if not self.reassigns:
             return
         s.require(self.told(s, p, b, "replicas"), self.is_assigned(s, p, b) | (s.replica[p][b].role == "none"))
@@ -187,7 +187,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def stop_replica(self, s: Any, p: int, b: Any) -> None:
-        """Told that the replicas have changed, a broker that is not among them deletes its log and its leader node."""
+        """A broker is told that it is no longer a replica: it deletes its log, and the leader node if it leads."""
         if not self.reassigns:
             return
         s.require(self.told(s, p, b, "replicas"), ~self.is_assigned(s, p, b), s.replica[p][b].role != "none")

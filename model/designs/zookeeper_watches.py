@@ -45,7 +45,8 @@ class ZookeeperWatches(PartitionState):
     watch_again = setting(
         "with-the-read",
         choices=("with-the-read", "after-the-read"),
-        meaning="when a broker that was told of another leader watches the path again: as it reads it, or later",
+        meaning="when a broker that was told of another leader sets its watch on the path again. with-the-read: as it "
+        "reads it; after-the-read: in a later step",
     )
     count_load = setting(False, meaning="notifications and requests to ZooKeeper are counted")
 
@@ -122,7 +123,7 @@ class ZookeeperWatches(PartitionState):
 
     @action(p=any_partition, b=broker, actor="b")
     def watch_leader_again(self, s: Any, p: int, b: Any) -> None:
-        """A broker that has acted on what it read watches the leader again; what has changed since it does not see."""
+        """A broker that has acted on what it read sets its watch again. It misses changes in between."""
         if self.watch_again != "after-the-read":
             return
         s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
@@ -181,7 +182,7 @@ class ZookeeperWatches(PartitionState):
 
     @action(b=broker, actor="b")
     def register_again(self, s: Any, b: Any) -> None:
-        """A broker that had lost its session has a new one, and reads everything again."""
+        """A broker that lost its session gets a new one, and reads everything again."""
         if not self.expiries:
             return
         s.require(self.is_up(s, b), ~s.live.has(b))
@@ -195,7 +196,7 @@ class ZookeeperWatches(PartitionState):
 
     @action(b=broker, actor="b")
     def broker_startup(self, s: Any, b: Any) -> None:
-        """A broker whose former session is over starts, registers, and reads everything."""
+        """A broker whose last session is over starts, registers, and reads everything."""
         if not self.has_crashes:
             return
         s.require(~s.up.has(b), ~s.live.has(b))

@@ -164,7 +164,7 @@ def require_no_answer(method: Callable[..., Any], what: str, value: object) -> N
     """Raises `ModelError` where a method that only requires and assigns gives something back: it would be ignored."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
-        raise mistake_in(method, f"{what} gives back {value!r}, which is not heeded", remedy)
+        raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
 
 
 def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -> None:

@@ -80,7 +80,7 @@ def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any,
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
     if perturbation and (fair, together, handler) != (None, None, None):
-        raise mistake("a perturbation of which something is promised", "take fair, together and handler away")
+        raise mistake("a perturbation with fairness", "take fair, together and handler away")
     if handler is not None and (together is not None or not isinstance(handler, str) or not handler):
         raise mistake(f"handler={handler!r} with together={together!r}", "give one of them, the handler by its name")
     if together is not None and (not isinstance(together, tuple) or not {*together} <= {*parameters}):

@@ -214,7 +214,7 @@ class _Before:
 
     def require(self, *conditions: Any) -> None:
         raise mistake(
-            "a recorder requires something, but a history takes no step away",
+            "a recorder requires something, but a history must not forbid a step",
             "give a value in each case, with when(condition, a, b)",
         )
 

@@ -145,7 +145,7 @@ def _proper(given: Setting) -> Setting:
     if choices is not None and not (isinstance(choices, tuple | list) and all(isinstance(x, str) for x in choices)):
         raise mistake(f"a setting with the choices {choices!r}", "give a tuple of texts")
     if not isinstance(given.meaning, str):
-        raise mistake(f"a setting that means {given.meaning!r}", "say in a line of text what it is")
+        raise mistake(f"a setting with the meaning {given.meaning!r}", "say in a line of text what it is")
     if given.counts is not None and not isinstance(given.counts, Broker):
         raise mistake(f"a setting that counts {given.counts!r}", "write counts=broker")
     if not given.allows(default):

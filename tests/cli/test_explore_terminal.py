@@ -78,7 +78,7 @@ def recorded_settings() -> dict[str, object]:
         ("-1", "'-1' is no step and no command; ? says what can be typed"),
         ("r 7", "there is no initial state 7; the model has 1 initial state, counted from 0"),
         ("u", "this is the initial state"),
-        ("w nothing", "no instance that may not happen begins with 'nothing'; write the name of an action"),
+        ("w nothing", "no disabled instance begins with 'nothing'; write the name of an action"),
         ("= quorum.leder", "'quorum.leder', column 1: quorum has no field 'leder'; did you mean leader?"),
         ("=", "write an expression, such as s.quorum.isr"),
     ],

@@ -71,7 +71,7 @@ def test_the_part_around_a_trace(tmp_path: Path) -> None:
 def test_a_graph_that_is_too_large_is_refused_and_not_written(tmp_path: Path) -> None:
     outcome = run("graph", "kip-101", *SMALL, "--max-states", "5", "--output", tmp_path / "out.dot")
     assert outcome.code == 152
-    assert outcome.err.startswith("isrcheck: there are more than 5 states, which is no graph to look at; take smaller")
+    assert outcome.err.startswith("isrcheck: there are more than 5 states, too many to look at; take smaller")
     outcome = run("graph", "v3", "--max-states", "5")
     assert "take --profile bare, smaller settings" in outcome.err
     assert not (tmp_path / "out.dot").exists()

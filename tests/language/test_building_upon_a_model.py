@@ -10,7 +10,7 @@ from isrcheck.model.language import Model, ModelError, UnknownName, action, flag
 
 
 class Lagging(Model):
-    """A flag, and a setting that means nothing."""
+    """A flag, and a setting with the meaning nothing."""
 
     lag = setting(1, at_least=0, at_most=3, meaning="lag")
     speed = setting(1, meaning="speed")

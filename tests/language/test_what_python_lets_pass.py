@@ -89,7 +89,7 @@ REFUSED = {
     "for x in s:\n    s.on = True": AT_ALL,
     "s.on = s == 1": AT_ALL,
     "s.n = s['n']": AT_ALL,
-    "s.on = True\nreturn False": "action act gives back False, which is not heeded; "
+    "s.on = True\nreturn False": "action act gives back False, which nothing uses; "
     "write s.require(...) for what must hold, and `return` alone",
     "global calls\ncalls = 1\ns.on = True": f"global calls outlives the step; {VARIABLE}",
     "self.seen = b": f"self.seen is assigned, which outlives the step; {VARIABLE}",

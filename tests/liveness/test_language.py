@@ -140,7 +140,7 @@ MISTAKES = {
     "unknown fairness": ({"FAIR": ", fair='some'"}, 'fair=\'some\'; write "weak", "strong" or "none"'),
     "promised perturbation": (
         {"FAIR": ", fair='weak', perturbation=True"},
-        "a perturbation of which something is promised; take fair, together and handler away",
+        "a perturbation with fairness; take fair, together and handler away",
     ),
     "together": ({"FAIR": ", together=('x',)"}, "together=('x',); write a tuple of parameters: none"),
     "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; give one of them, the handler by its name"),

@@ -127,7 +127,7 @@ def test_a_scenario_says_itself_what_is_checked() -> None:
         outcome = run("check", "--scenario", "kip-101", *words)
         name = "MODEL" if words == ("kip-101",) else words[0]
         assert outcome.code == 2
-        assert f"--scenario says itself what is checked; take {name} away" in outcome.err.splitlines()[-1]
+        assert f"--scenario names already what is checked; take {name} away" in outcome.err.splitlines()[-1]
 
 
 def test_symmetry_where_all_brokers_are_told_apart() -> None:

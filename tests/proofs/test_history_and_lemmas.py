@@ -107,7 +107,9 @@ class Requiring(Restricting):
 
 @pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])
 def test_a_recorder_that_requires_is_refused(form: str) -> None:
-    words = r"test_history_and_lemmas.py:\d+: a recorder requires something, but a history takes no step away; give a"
+    words = (
+        r"test_history_and_lemmas.py:\d+: a recorder requires something, but a history must not forbid a step; give a"
+    )
     with pytest.raises(ModelError, match=words):
         attempt(Hill, {}, Requiring, form=form, look=True)
 

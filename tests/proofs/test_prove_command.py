@@ -56,7 +56,7 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
     assert done.out.startswith("NOT PROVED  toys:Ring: is-not-seven: is-not-seven not 1-inductive: that says nothing")
     for line in (
         "Counterexample to induction: slip and is-not-seven",
-        "  1  a state in which everything assumed holds",
+        "  1  a state in which all assumptions hold",
         "     at  6",
         "  2  slip()   by hand",
         "     at  6 -> 7",
@@ -78,7 +78,7 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
         (["prove", "kip-320", "--k", "0"], 150, "isrcheck: --k 0 proves nothing; induction needs one state or more"),
         (["prove", "kip-320", "--proof", "x"], 150, "isrcheck: there is no proof 'x'; known: alter-isr-proof, kip-"),
         (["prove", "v3", "--proof", "kip-320-proof"], 150, "isrcheck: proof kip-320-proof is about models made from"),
-        (["prove", "kip-101", "--unbounded"], 150, "isrcheck: no proof ships beside kip-101 for these invariants; nam"),
+        (["prove", "kip-101", "--unbounded"], 150, "isrcheck: no proof of kip-101 ships for these invariants; name"),
         (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas is a whole number from 1 to 8"),
         (["prove", "kip-320", "--certificate", str(HERE)], 153, f"isrcheck: cannot write {HERE}: it exists; name a ne"),
         (["prove", "kip-320", "--k", "2", "--houdini"], 2, "Error: --k is plain induction, without lemmas; take --hou"),

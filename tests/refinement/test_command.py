@@ -21,11 +21,11 @@ def test_what_refines_exits_0(clock: Path, tmp_path: Path) -> None:
     assert first == "HOLDS  clock:Hands: refines-clock:Clock; all of 8 states, depth 8"
     assert rest[rest.index("Specification clock:Clock") :] == [
         "Specification clock:Clock",
-        "  mapping                                  by-the-small-hand",
-        "  top                                      3",
-        "  steps of it for one of the model         any number",
-        "  states of it that the model's stand for  4",
-        "  steps of it that the model's stand for   3",
+        "  mapping                                     by-the-small-hand",
+        "  top                                         3",
+        "  its steps for one step of the model         any number",
+        "  its states to which the model's are mapped  4",
+        "  its steps to which the model's are mapped   3",
     ]
     data = read(tmp_path / "out.json")
     assert data["invariants"] == {"refines-clock:Clock": {"verdict": "holds"}}
@@ -270,7 +270,7 @@ def test_a_specification_with_a_constraint_is_refused(clock: Path) -> None:
     outcome = asked(clock, "by-the-small-hand")
     assert outcome.code == 150
     assert outcome.err == (
-        "isrcheck: specification clock:Clock has a constraint (early), which allows no steps; take it away\n"
+        "isrcheck: specification clock:Clock has a constraint (early); take it away: a specification has no bounds\n"
     )
 
 

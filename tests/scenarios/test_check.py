@@ -73,7 +73,7 @@ def test_a_scenario_says_itself_what_is_checked(many: Path) -> None:
     outcome = run("check", "kip-101", "--scenario", many, "--continue")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (
         2,
-        "Error: --scenario says itself what is checked; take MODEL, --continue away",
+        "Error: --scenario names already what is checked; take MODEL, --continue away",
     )
     outcome = run("check")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (2, "Error: Missing argument 'MODEL', or --scenario.")
@@ -129,7 +129,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
     refused = run("regress", "--update")
     assert (refused.code, refused.err.splitlines()[-1]) == (
         2,
-        "Error: --update rewrites scenarios, and those that come with isrcheck are not yours; name a folder",
+        "Error: --update does not rewrite the scenarios that come with isrcheck; name a folder of your own",
     )
     # A project's own come first, be they in its folder or at a path; the shipped ones can still be asked for.
     scenario(many.parent / "truncate-to-hw", VIOLATED)
@@ -141,7 +141,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
     both = run("scenarios", "--shipped", "many")
     assert (both.code, both.err.splitlines()[-1]) == (
         2,
-        "Error: --shipped says itself which scenarios; take PATH or it away",
+        "Error: --shipped and PATH both name scenarios; take one of them away",
     )
 
 

@@ -213,7 +213,7 @@ def test_a_trace_that_is_not_the_least_is_said_to_be_so(tmp_path: Path, monkeypa
         12,
         "VIOLATED  counter: is-small in 3 states (not canonical)",
     )
-    assert "is-small  violated, trace of 3 states, perhaps not the least of that length\n" in outcome.out
+    assert "is-small  violated, trace of 3 states, perhaps not the canonical one of that length\n" in outcome.out
     assert data["invariants"]["is-small"]["canonical"] is False
 
 

@@ -33,7 +33,7 @@ class AlterPartitionManager(MetadataLog):
     abstract = True
 
     lost_responses = budget(
-        at_most=2, meaning="answers of the controller that are lost, so that the leader sends the same request again"
+        at_most=2, meaning="answers of the controller that are lost; the leader then sends the same request again"
     )
 
     def holds(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class AlterPartitionManager(MetadataLog):
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def lose_response(self, s: Any, p: int, b: Any) -> None:
-        """NodeToControllerChannelManager: the answer is lost with the connection, and the request is sent again."""
+        """NodeToControllerChannelManager: the answer is lost with the connection, and the leader asks again."""
         if not self.lost_responses:
             return
         request = s.alteration[p][b]

@@ -36,38 +36,41 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     checkpoint = setting(
         "at-stop",
         choices=("at-stop", "any"),
-        meaning="which high watermark is on disk when a broker crashes: the last; or any that is not greater",
+        meaning="the high watermark that is on disk when a broker crashes. at-stop: its last one; any: that or any "
+        "lower one",
     )
 
     starts_again = setting(
         True,
-        meaning="brokers that have stopped start again; otherwise they stay away",
+        meaning="brokers that have stopped start again; if false, they stay down",
         leaves_out={False: "brokers that start anew"},
     )
     unclean_start = setting(
         "leaves",
         choices=("leaves", "stays"),
-        meaning="elr: a broker that starts after an unclean stop leaves every ISR and ELR (KAFKA-15586); or stays",
+        meaning="with elr: a broker starts after an unclean stop. leaves: it leaves every ISR and ELR (KAFKA-15586); "
+        "stays: it stays in them",
     )
 
     lost_directory = setting(
         "unnoticed",
         choices=("unnoticed", "leaves-elr"),
-        meaning="directory_failures, elr: a broker that registers without the directory of its replica, after a clean "
-        "stop, stays eligible; or it leaves ISR and ELR, for its replica will be made anew",
+        meaning="with directory_failures and elr: after a clean stop a broker registers without the directory of its "
+        "replica. unnoticed: the replica stays eligible; leaves-elr: it leaves ISR and ELR, for it will be created "
+        "empty",
     )
     clean_crashes = setting(
         False,
-        meaning="elr: a crash that loses nothing stands for a shutdown of which the controller was not told, so that "
-        "the broker registers as one that was shut down cleanly; otherwise as one that was not",
+        meaning="with elr: a crash that loses nothing counts as a clean shutdown when the broker registers again (it "
+        "stands for a shutdown that the controller did not hear of); if false, it counts as an unclean one",
     )
 
     failed_directory = setting(
         "removed",
         choices=("removed", "replaced"),
-        meaning="directory_failures, elr: a directory that has failed is taken from log.dirs before the broker starts "
-        "anew, and the others say whether it was shut down cleanly; or there is an empty one in its place, which says "
-        "nothing, so that the broker registers as one that was not",
+        meaning="with directory_failures and elr: what becomes of a failed directory before the broker starts again. "
+        "removed: it is taken from log.dirs, and the other directories say whether the shutdown was clean; replaced: "
+        "an empty directory takes its place, and the broker registers as after an unclean shutdown",
     )
 
     together: ClassVar[Together] = (
@@ -117,9 +120,9 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @action(b=broker, actor="b", perturbation=True)
     def handle_log_dir_failure(self, s: Any, b: Any) -> None:
-        """handleLogDirFailure: the directory of a replica fails; the broker goes on without it, until it starts anew.
+        """handleLogDirFailure: the directory of a replica fails; the broker runs on without the replica.
 
-        What was in it is gone: the directory will be another, and empty.
+        The log in the directory is lost. After its next start the broker has another directory, which is empty.
         """
         if not self.directory_failures:
             return
@@ -145,7 +148,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
     def crash_with_loss(self, s: Any, b: Any, kept: int, on_disk: int) -> None:
-        """A broker stops, and of its log only so many records had reached its disk."""
+        """A broker stops, and loses the records at the end of its log that had not reached its disk."""
         if not self.lossy_crashes:
             return
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
@@ -160,7 +163,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @action(b=broker, actor="b")
     def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
-        """beginShutdown: a broker that shuts down, and has been taken out of every ISR, stops."""
+        """beginShutdown: a broker in controlled shutdown stops, once the controller has taken it out of every ISR."""
         if not self.shutdowns:
             return
         s.require(s.stopping.has(b))
@@ -197,9 +200,9 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def register_broker(self, s: Any, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
-        Its old session must have ended. After an unclean stop, which with eligible leader replicas it cannot deny, it
-        leaves every ISR and ELR (handleBrokerShutdown): it may have lost what it had. With nobody eligible any more the
-        last known leader may lead from then on.
+        Its old session must have ended. After an unclean stop it leaves every ISR and ELR (handleBrokerShutdown), since
+        it may have lost records; with eligible leader replicas the controller knows of each unclean stop. If nobody is
+        eligible any more, the last known leader may be elected from then on.
         """
         if not self.restarts or not self.starts_again:
             return

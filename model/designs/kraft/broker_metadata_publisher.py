@@ -29,8 +29,8 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     metadata_batches = setting(
         "merged",
         choices=("merged", "one-by-one"),
-        meaning="what a broker does that has several batches to read: it goes on to the image of any of them at once; "
-        "or it does what each asks for",
+        meaning="how a broker applies several batches of metadata that it lacks. merged: it applies any number of "
+        "them at once, and sees only the last image; one-by-one: it applies each by itself",
     )
 
     def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any, Any]:
@@ -59,7 +59,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_leaders(self, s: Any, b: Any, to: int) -> None:
-        """applyLocalLeadersDelta: metadata says that a broker leads, in this epoch or in this version."""
+        """applyLocalLeadersDelta: a broker reads that it leads, in a new leader epoch or at a new version."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader == b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
@@ -86,7 +86,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def apply_local_followers(self, s: Any, b: Any, to: int) -> None:
-        """applyLocalFollowersDelta: metadata says that another broker leads, or nobody."""
+        """applyLocalFollowersDelta: a broker reads that another broker leads, or nobody."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader != b)
         self.restart_fetcher(s, 0, b, image.partition[0].epoch != s.replica[0][b].epoch)
@@ -103,7 +103,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def stop_partitions(self, s: Any, b: Any, to: int) -> None:
-        """stopPartitions: a broker that is no replica any more stops and deletes its own, or a stray one."""
+        """stopPartitions: a broker that is no replica any more stops the partition and deletes its log."""
         if not self.reassigns:
             return
         _, _, gone = self.publish(s, b, to)
@@ -123,7 +123,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def update_metadata_cache(self, s: Any, b: Any, to: int) -> None:
-        """KRaftMetadataCache.setImage: metadata has nothing new of the partition, but of who is active."""
+        """KRaftMetadataCache.setImage: a broker reads who is active now; nothing is new about the partition."""
         _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
         if self.reassigns:

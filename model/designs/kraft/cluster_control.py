@@ -24,7 +24,7 @@ class ClusterControl(ReplicationControl):
 
     abstract = True
 
-    expiries = budget(1, at_most=4, meaning="sessions of brokers that are up that end")
+    expiries = budget(1, at_most=4, meaning="sessions that end while their broker is up")
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -52,7 +52,7 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True)
     def fence_broker(self, s: Any, b: Any, leader: Any) -> None:
-        """handleBrokerFenced: the session of a broker that is up has ended, and the controller fences it."""
+        """handleBrokerFenced: the session of a running broker ends, and the controller fences the broker."""
         if not self.expiries:
             return
         s.require(s.expiries < self.expiries, s.live.has(b), self.runs(s, b))
@@ -75,7 +75,7 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
-        """handleBrokerUnfenced: a fenced broker is heard of again, and may lead what has no leader."""
+        """handleBrokerUnfenced: a fenced broker is heard of again, and may be elected where nobody leads."""
         s.require(~s.live.has(b), self.runs(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))
@@ -93,9 +93,9 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
     def begin_controlled_shutdown(self, s: Any, b: Any, leader: Any) -> None:
-        """processBrokerHeartbeat (wantShutDown): a broker shuts down, and the controller takes it out of every ISR.
+        """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
-        One that is fenced has left every ISR, and may shut down as well.
+        A fenced broker is in no ISR any more. It may shut down as well.
         """
         if not self.shutdowns:
             return

@@ -24,40 +24,44 @@ class ConfigurationControl(PartitionRegistration):
     replicas_counted = setting(
         "own",
         choices=("own", "of-partition-0"),
-        meaning="reassignments: whose replicas the controller counts for the effective min.insync.replicas. This is "
-        "partition 0 of its topic, and they are its own; or it is another, and partition 0 keeps those of the start",
+        meaning="with reassignments: whose replicas limit the effective min.insync.replicas at the controller. own: "
+        "those of this partition, which is partition 0 of its topic; of-partition-0: this is another partition, and "
+        "partition 0 keeps as many replicas as at the start",
     )
     min_isr = setting(
         1,
         at_least=1,
         at_most=5,
-        meaning="min.insync.replicas: an ISR that is smaller takes no writes and raises no high watermark",
+        meaning="min.insync.replicas: a leader with a smaller ISR takes no writes and does not raise its high "
+        "watermark",
     )
     min_isr_then = setting(
         0,
         at_least=0,
         at_most=5,
-        meaning="min.insync.replicas after an operator has changed it, once; 0: nobody does",
+        meaning="the value to which an operator changes min.insync.replicas, once; 0: nobody changes it",
         bound=lambda m, s: s.min_isr_changed if m.min_isr_then else False,
     )
     min_isr_change = setting(
         "alone",
         choices=("alone", "with-a-partition-epoch"),
-        meaning="min_isr_then: what a change of min.insync.replicas does to the partition: the ELR is cleared, and if "
-        "there was none nothing; or the partition epoch goes up as well, so that a leader that has not heard of the "
-        "change has its requests refused",
+        meaning="with min_isr_then: what a change of min.insync.replicas does to the partition. alone: it clears the "
+        "ELR, if there is one; with-a-partition-epoch: it also raises the partition epoch, so that the requests of a "
+        "leader that has not heard of the change are refused",
     )
     elr_is_cleared = setting(
         "always",
         choices=("always", "unless-raised-without-isr"),
-        meaning="min_isr_then, elr: with min.insync.replicas the ELR is cleared whatever the ISR is; or it is kept "
-        "where the ISR is empty and min.insync.replicas goes up, since nobody can have committed without its members",
+        meaning="with min_isr_then and elr: when a change of min.insync.replicas clears the ELR. always: whatever the "
+        "ISR is; unless-raised-without-isr: not if the value rises while the ISR is empty, since nobody can have "
+        "committed without the members of the ELR",
     )
     config_order = setting(
         "after-partitions",
         choices=("after-partitions", "before-partitions"),
-        meaning="min_isr_then: a delta that has both, a change of the partition and of min.insync.replicas, changes "
-        "the partition first, as BrokerMetadataPublisher does; or last",
+        meaning="with min_isr_then: in which order a broker applies a delta that changes both the partition and "
+        "min.insync.replicas. after-partitions: the partition first, as BrokerMetadataPublisher does; "
+        "before-partitions: the partition last",
     )
 
     together: ClassVar[Together] = (

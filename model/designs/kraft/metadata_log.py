@@ -44,14 +44,16 @@ class MetadataLog(ConfigurationControl):
         2,
         at_least=1,
         at_most=6,
-        meaning="batches of metadata that the slowest broker may lack",
+        meaning="batches of metadata by which the slowest broker may be behind",
         bound=lambda m, s: s.metadata.is_full,
     )
     crashes = budget(at_most=3, meaning="crashes that lose only what is volatile")
-    lossy_crashes = budget(at_most=3, meaning="crashes that lose also an unflushed end of the log")
+    lossy_crashes = budget(
+        at_most=3, meaning="crashes that also lose records at the end of the log that were not flushed"
+    )
     shutdowns = budget(at_most=2, meaning="controlled shutdowns")
     directory_failures = budget(
-        at_most=2, meaning="log directories that fail, each with the replica of a broker that goes on"
+        at_most=2, meaning="log directories that fail, each with its broker's replica; the broker runs on"
     )
 
     def holds(self) -> dict[str, Any]:

@@ -62,50 +62,53 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     equal_version = setting(
         "overrides",
         choices=("overrides", "keeps-pending"),
-        meaning="what a record of metadata does to a leader that knows its version already, from the controller's "
-        "answer: it makes the ISR of the record the committed one, and nothing is pending; or what is pending stays",
+        meaning="a leader has learnt a version from the controller's answer, and then reads the metadata record of "
+        "the same version. overrides: the record's ISR becomes its committed ISR, and its pending request is dropped; "
+        "keeps-pending: the pending request stays",
     )
     pending_isr = setting(
         "awaited",
         choices=("awaited", "passed", "obeyed"),
-        meaning="whom a leader waits for that has asked for another ISR: for all that are in it or in the committed "
-        "one (KIP-497); for those of the committed one; or for those that it has asked for",
+        meaning="whom a leader waits for before it commits while its request for another ISR is pending. awaited: all "
+        "members of the requested ISR and of the committed one (KIP-497); passed: those of the committed one; obeyed: "
+        "those of the requested one",
     )
     caught_up_outside = setting(
         "eligible-awaited",
         choices=("eligible-awaited", "awaited", "passed"),
-        meaning="whether a leader waits for a follower outside its ISR that has caught up: if it may join "
-        "(KAFKA-15021); always; or never",
+        meaning="whether a leader, before it commits, also waits for a follower that has caught up outside the ISR. "
+        "eligible-awaited: if the follower may join (KAFKA-15021); awaited: always; passed: never",
     )
     high_watermark_min_isr = setting(
-        True, meaning="an ISR smaller than min.insync.replicas raises no high watermark (KAFKA-15583)"
+        True,
+        meaning="a leader with an ISR smaller than min.insync.replicas does not raise its high watermark (KAFKA-15583)",
     )
     looks_again = setting(
         False,
-        meaning="a leader looks at its high watermark from time to time as well, for what it waited for may have gone; "
-        "Kafka's does not",
+        meaning="a leader checks from time to time whether it can raise its high watermark, since a follower that it "
+        "waited for may be gone. Kafka has no such check",
     )
     expand_guard = setting(
         "epoch-start",
         choices=("epoch-start", "high-watermark"),
-        meaning="where a follower has to be to join the ISR: at the high watermark and at the start of the leader's "
-        "epoch (KAFKA-7128); or at the high watermark",
+        meaning="how far a follower's log must reach before it joins the ISR. epoch-start: to the high watermark and "
+        "to the start of the leader's epoch (KAFKA-7128); high-watermark: to the high watermark",
     )
     epoch_begins = setting(
         "with-a-leader-epoch",
         choices=("with-a-leader-epoch", "with-a-partition-epoch"),
-        meaning="when a leader does what a new epoch asks for: as its leader epoch goes up; or its partition epoch, as "
-        "before KAFKA-13790",
+        meaning="when a leader starts anew as in a new epoch. with-a-leader-epoch: when the leader epoch rises; "
+        "with-a-partition-epoch: when the partition epoch rises, as before KAFKA-13790",
     )
     refused_request = setting(
         "waits",
         choices=("waits", "goes-back"),
-        meaning="a leader whose request came too late for its version or epoch: it waits for the record of metadata "
-        "that is on its way; or goes back to the ISR that it knew",
+        meaning="what a leader does whose request was refused for an old version or epoch. waits: it waits for the "
+        "metadata record, which is on its way; goes-back: it goes back to the ISR that it knew",
     )
     followers_lag = setting(
         True,
-        meaning="time passes: a follower may be away from the leader's log end for longer than replica.lag.time.max.ms",
+        meaning="a follower may stay behind the leader's log end for longer than replica.lag.time.max.ms",
         leaves_out={False: "followers that lag for longer than replica.lag.time.max.ms"},
     )
 
@@ -232,7 +235,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def look_again(self, s: Any, p: int, b: Any) -> None:
-        """A leader looks at its high watermark, and may find that it waits for nobody any more.
+        """A leader checks again whether it can raise its high watermark: perhaps it waits for nobody any more.
 
         Kafka has no such step.
         """
@@ -295,7 +298,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def shrink_isr(self, s: Any, p: int, b: Any) -> None:
-        """maybeShrinkIsr: a leader asks for an ISR without the members that are not caught up any more."""
+        """maybeShrinkIsr: a leader asks for an ISR without the members that have fallen behind."""
         x = self.leading(s, p, b)
         lagging = self.out_of_sync(x, b)
         s.require(self.leads(s, p, b), ~lagging.is_empty, x.pending.is_empty, self.may_submit(s, p, b))
@@ -309,9 +312,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
-        """isCaughtUp: it is longer than replica.lag.time.max.ms that a follower came to the leader's log end.
+        """isCaughtUp: replica.lag.time.max.ms have passed since a follower last reached the leader's log end.
 
-        One that is still there is caught up all the same.
+        A follower that is still at the log end counts as caught up all the same.
         """
         if b == follower or not self.followers_lag:
             return
@@ -416,13 +419,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b")
     def handle_alter_partition_response(self, s: Any, p: int, b: Any) -> None:
-        """handleAlterPartitionUpdate, handleAlterPartitionError: the answer of the controller reaches a leader.
+        """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        It is heeded if what it asked for is pending.
-
-        On success it has that ISR, at the version that it is told; if its request was refused for a member, it goes
-        back to what it knows to be committed. Otherwise it waits for a record of metadata. A success of another epoch
-        or of an earlier version than its own is ignored.
+        The leader ignores it unless what it answers is still pending, and ignores a success of another epoch or of an
+        earlier version than its own. On success the leader adopts the ISR and the version of the answer. If a member
+        was refused, the leader goes back to the committed ISR. After any other error it waits for a metadata record.
         """
         request, x = s.alteration[p][b], self.leading(s, p, b)
         s.require(request.stage != "none", request.stage != "asked")

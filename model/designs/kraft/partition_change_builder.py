@@ -38,28 +38,34 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     election = setting(
         "any-order",
         choices=("any-order", "in-order"),
-        meaning="who of several is elected: any, as some order of the replicas would have it, or the first in one "
-        "order",
+        meaning="which of several candidates is elected. any-order: any of them, since replicas may be assigned in "
+        "any order; in-order: the first in one fixed order",
     )
     first_replica = setting(
         0,
         at_least=0,
         at_most=4,
-        meaning="in-order: the preferred leader, before all others by number; broker 0 leads at the start",
+        meaning="with election = in-order: the preferred leader; after it the brokers follow by number. Broker 0 "
+        "leads at the start in any case",
     )
-    unclean = setting(False, meaning="unclean.leader.election.enable: without anybody else any live replica may lead")
-    elr = setting(True, meaning="the controller keeps eligible leader replicas, and the ISR may become empty (KIP-966)")
+    unclean = setting(
+        False, meaning="unclean.leader.election.enable: if no eligible replica is left, any live replica may be elected"
+    )
+    elr = setting(
+        True, meaning="the controller keeps eligible leader replicas (ELR), and the ISR may become empty (KIP-966)"
+    )
     removed_replica = setting(
         "stays-eligible",
         choices=("stays-eligible", "leaves"),
-        meaning="reassignments, elr: a replica that a reassignment takes from the ISR, and that leaves it smaller than "
-        "min.insync.replicas, is an eligible leader replica; or it leaves the ELR as it leaves the partition",
+        meaning="with reassignments and elr: a reassignment takes a replica out of the ISR, which is then smaller "
+        "than min.insync.replicas. stays-eligible: the replica joins the ELR; leaves: it does not, since it leaves "
+        "the partition",
     )
     last_known_leader = setting(
         "must-live",
         choices=("must-live", "may-be-dead", "never"),
-        meaning="elr: with ISR and ELR empty the last known leader is elected if it is active; even if it is not, as "
-        "before KAFKA-19522; or never",
+        meaning="with elr: whether the last known leader is elected when ISR and ELR are empty. must-live: if it is "
+        "active; may-be-dead: even if it is not, as before KAFKA-19522; never: not at all",
     )
 
     together: ClassVar[Together] = (

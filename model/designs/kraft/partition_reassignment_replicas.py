@@ -35,9 +35,9 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     awaited_in_isr = setting(
         "added-or-all-if-fewer",
         choices=("added-or-all-if-fewer", "all", "added"),
-        meaning="reassignments: for whom the controller waits to join the ISR before it takes the removed replicas "
-        "away: for those that it adds, and for all that stay if it adds fewer than it removes (KAFKA-19975, in 4.3); "
-        "for all that stay (KAFKA-15665, in 3.8); or for those that it adds",
+        meaning="with reassignments: which replicas must be in the ISR before the controller removes the old ones. "
+        "added-or-all-if-fewer: the added ones, or the whole target if it adds fewer than it removes (KAFKA-19975, in "
+        "4.3); all: the whole target (KAFKA-15665, in 3.8); added: the added ones",
     )
 
     together: ClassVar[Together] = (

@@ -24,22 +24,30 @@ class PartitionRegistration(UnifiedLog):
         4,
         at_least=1,
         at_most=15,
-        meaning="greatest partition epoch; they count from 0",
+        meaning="greatest partition epoch; partition epochs count from 0",
         bound=lambda m, s: m.greatest_version_is_reached(s),
     )
     isr_at_start = setting(
-        0, at_least=0, at_most=5, meaning="members of the ISR at the start, broker 0 first, who leads; 0 for all"
+        0,
+        at_least=0,
+        at_most=5,
+        meaning="size of the ISR at the start: broker 0, which leads, and the next ones by number; 0: all replicas",
     )
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which the partition is assigned first; 0 for all brokers"
+        0,
+        at_least=0,
+        at_most=5,
+        meaning="number of replicas that the partition is assigned at the start; 0: all brokers",
     )
     reassignments = budget(at_most=3, meaning="reassignments that an operator asks for")
-    cancellations = setting(False, meaning="reassignments: one may be cancelled")
+    cancellations = setting(False, meaning="with reassignments: an operator may cancel one")
     replication_factor_changes = setting(
-        True, meaning="reassignments: there may be more replicas or fewer than before (KIP-860); or as many"
+        True,
+        meaning="with reassignments: the target may have more or fewer replicas than before (KIP-860); if false, it "
+        "has as many",
     )
     fewest_replicas = setting(
-        1, at_least=1, at_most=5, meaning="reassignments: to how many replicas an operator assigns it at least"
+        1, at_least=1, at_most=5, meaning="with reassignments: the least number of replicas that an operator assigns"
     )
 
     together: ClassVar[Together] = (

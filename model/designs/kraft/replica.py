@@ -38,8 +38,8 @@ class Replica(MetadataLog):
     follower_state = setting(
         "kept",
         choices=("kept", "kept-unless-skipped", "forgotten"),
-        meaning="what a leader that leads on in a new epoch knows of its followers: all that it knew; nothing, if it "
-        "has skipped an epoch, in which another broker led; or nothing",
+        meaning="what a leader that leads again in a new epoch still knows of its followers. kept: everything; "
+        "kept-unless-skipped: everything, or nothing if another broker led in an epoch between; forgotten: nothing",
     )
 
     def holds(self) -> dict[str, Any]:

@@ -45,46 +45,50 @@ class ReplicaFetcher(Partition):
     fetch = setting(
         "two-steps",
         choices=("two-steps", "one-step"),
-        meaning="whether time passes between a leader's reading for a fetch and the follower's handling of the answer",
+        meaning="two-steps: time passes between the leader's read for a fetch and the follower's handling of the "
+        "answer; one-step: it does not",
         leaves_out={"one-step": "answers to fetches that come late"},
     )
     fetch_answer = setting(
         "checked",
         choices=("checked", "unchecked"),
-        meaning="two-steps: a follower heeds an answer only if it has asked in the epoch in which it is (KAFKA-18991)",
+        meaning="with fetch = two-steps: how a follower treats the answer to a fetch of an earlier epoch. checked: it "
+        "ignores it (KAFKA-18991); unchecked: it applies it",
     )
 
     fetch_fencing = setting(
         True,
-        meaning="a leader answers a follower of its own leader epoch alone (KIP-320); else any that takes it for its "
-        "leader",
+        meaning="a leader answers only followers in its own leader epoch (KIP-320); if false, any follower that takes "
+        "it for the leader",
     )
     diverging_fetch = setting(
         "passed-over",
         choices=("passed-over", "noted"),
-        meaning="a fetch of a follower whose log diverges from the leader's: it is not noted (KAFKA-13141); or it is",
+        meaning="whether a leader notes the fetch offset of a follower whose log diverges from its own. passed-over: "
+        "no (KAFKA-13141); noted: yes",
     )
     note_fetch = setting(
         "at-once",
         choices=("at-once", "apart", "apart-checked"),
-        meaning="when a leader notes how far a follower is for which it has read: at once; or later, for it lets go of "
-        "its lock between; or later, unless its own epoch is another by then, which is compared under each lock: as it "
-        "notes, and as it asks for a larger ISR",
+        meaning="when a leader notes the fetch offset of a follower. at-once: as it reads for the fetch; apart: "
+        "later, since it releases its lock in between; apart-checked: later, and not if its epoch has changed since, "
+        "which it compares under the lock both when it notes the offset and when it asks for a larger ISR",
         leaves_out={"at-once": "fetches that a leader notes later than it reads for them"},
     )
     late_notes = setting(
         1,
         at_least=1,
         at_most=4,
-        meaning="note_fetch: fetches that are noted later than they are read for",
+        meaning="with note_fetch: fetch offsets that are noted later than the leader reads for the fetch",
         bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
     former_life = setting(
         "refused",
         choices=("refused", "noted"),
-        meaning="note_fetch: a fetch of a follower that has started anew since: it is refused once metadata says so, "
-        "and counts for the life it is of; or it counts for the present one (KAFKA-15221)",
+        meaning="with note_fetch: a fetch of a follower that has restarted since. refused: the leader refuses it once "
+        "metadata tells of the restart, and it counts for the broker epoch in which it was sent; noted: it counts for "
+        "the present broker epoch (KAFKA-15221)",
     )
 
     together: ClassVar[Together] = (
@@ -270,9 +274,9 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_offset_and_truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower goes back to the leader's log end.
+        """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower truncates to the leader's log end.
 
-        If that is not below its own, it asks again for what it asked for.
+        If the leader's log end is not below its own, it fetches from the same offset again.
         """
         if follower == leader or not self.may_be_out_of_range:
             return
@@ -289,9 +293,9 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
     def read_records(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """fetchRecords: the leader reads for a fetch, lets go of its lock, and has not noted the fetch yet.
+        """fetchRecords: the leader reads for a fetch and releases its lock; it has not noted the fetch offset yet.
 
-        What the follower is told is that of any other fetch, and left out here.
+        The answer to the follower is the same as for any other fetch, and is left out here.
         """
         if follower == leader or self.note_fetch == "at-once":
             return
@@ -314,7 +318,7 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def update_follower_fetch_state(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """updateFollowerFetchState: the leader notes the fetch for which it has read."""
+        """updateFollowerFetchState: the leader notes the fetch offset of a fetch for which it has read before."""
         if follower == leader or self.note_fetch == "at-once":
             return
         read = s.unnoted[p][leader][follower]
@@ -377,7 +381,7 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def process_fetch_request(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """processFetchRequest: the answer reaches the follower, which heeds it if it is still what it asked for."""
+        """processFetchRequest: the answer reaches the follower, which ignores it unless it still waits for it."""
         if follower == leader or self.fetch == "one-step":
             return
         answer = s.answer[p][follower][leader]

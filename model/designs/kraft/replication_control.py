@@ -46,20 +46,19 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     eligible_check = setting(
         True,
-        meaning="the controller refuses members that are fenced or in controlled shutdown (KIP-841), or that have "
-        "started anew since they fetched (KIP-903)",
+        meaning="the controller refuses to add brokers that are fenced or in controlled shutdown (KIP-841), or that "
+        "have restarted since they fetched (KIP-903)",
     )
-    unclean_elections = budget(
-        at_most=2, meaning="elections of a leader that an operator asks for, and that may be unclean"
-    )
+    unclean_elections = budget(at_most=2, meaning="leader elections that an operator asks for and that may be unclean")
     directory_assignments = budget(
-        at_most=2, meaning="times that a broker says in which directory its replica is, after a move or a failed disk"
+        at_most=2, meaning="times that a broker reports the directory of its replica, after a move or a failed disk"
     )
     assigned_directory = setting(
         "keeps-elr",
         choices=("keeps-elr", "clears-elr"),
-        meaning="directory_assignments, elr: with the directory the ELR stays; or it is cleared, for "
-        "handleAssignReplicasToDirs did not say before Kafka 4.3 that there are eligible leader replicas",
+        meaning="with directory_assignments and elr: what becomes of the ELR when a broker reports a directory. "
+        "keeps-elr: it stays; clears-elr: it is cleared, as before Kafka 4.3, where handleAssignReplicasToDirs forgot "
+        "the eligible leader replicas",
     )
 
     together: ClassVar[Together] = (
@@ -120,7 +119,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="controller")
     def alter_partition(self, s: Any, p: int, b: Any) -> None:
-        """alterPartition: the controller alters the ISR as a leader asks, or refuses, and its answer is on its way."""
+        """alterPartition: the controller grants or refuses the ISR that a leader asks for; its answer is on its way."""
         request = s.alteration[p][b]
         granted = self.is_granted(s, p, b)
         s.require(request.stage == "asked", ~(granted & self.ends_leadership(s, p, b)))
@@ -152,9 +151,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller")
     def alter_partition_and_elect(self, s: Any, p: int, b: Any, leader: Any) -> None:
-        """alterPartition, where the ISR completes a reassignment that takes the partition from the leader that asks.
+        """alterPartition: the new ISR completes a reassignment that removes the leader that asked for it.
 
-        Another is elected in the same record, and the answer is NEW_LEADER_ELECTED.
+        Another leader is elected in the same record, and the answer is NEW_LEADER_ELECTED.
         """
         if not self.reassignments:
             return
@@ -171,10 +170,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, target=set_of(broker), leader=somebody_or_nobody, actor="operator", perturbation=True)
     def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
-        """changePartitionReassignment: the partition is to move to other replicas, whatever it was to do before.
+        """changePartitionReassignment: an operator assigns the partition to other replicas.
 
-        It has moved at once if the ISR has all of them. It is refused where it would elect one that it adds. Over a
-        reassignment that is under way it may ask for the replicas that there are: in another order, which is a change.
+        It ends an earlier reassignment. The new one is complete at once if the ISR has all replicas of the target. It
+        is refused if it would elect a replica that it adds. During an earlier one an operator may also ask for the
+        present replicas in another order.
         """
         if not self.reassignments or len(target) < self.fewest_replicas:
             return
@@ -198,9 +198,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
     def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
-        """cancelPartitionReassignment: the partition stays where it was.
+        """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
-        It is refused if nobody of there is in the ISR, unless elections may be unclean.
+        It is refused if none of the former replicas is in the ISR, unless elections may be unclean.
         """
         if not self.reassignments or not self.cancellations:
             return
@@ -215,7 +215,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
     def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
-        """electLeader (PREFERRED): the first replica that is assigned leads, if it is a member of the ISR that may."""
+        """electLeader (PREFERRED): the controller elects the first assigned replica, if it is in the ISR and active."""
         if self.election == "in-order" and leader != self.in_order[0]:
             return
         state = s.state[p]
@@ -230,7 +230,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="operator", perturbation=True)
     def elect_leader(self, s: Any, p: int, leader: Any) -> None:
-        """electLeader (UNCLEAN): a partition without a leader gets any replica that is active, if nobody else may."""
+        """electLeader (UNCLEAN): the controller elects any active replica if nobody leads and nobody is eligible."""
         if not self.unclean_elections:
             return
         s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
@@ -242,10 +242,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(p=any_partition, leader=broker, actor="controller")
     def elect_leader_for_leaderless_partition(self, s: Any, p: int, leader: Any) -> None:
-        """maybeBalancePartitionLeaders: from time to time the controller looks for partitions without a leader.
+        """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
-        Such a partition gets any replica that may lead, or the last known leader; and if elections may be unclean, any
-        that is active (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        It elects any replica that may lead, or the last known leader. If elections may be unclean, it elects any active
+        replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
         if not (self.unclean or self.reassigns or self.directory_failures or self.directory_assignments):
             return  # whoever becomes active is elected in the same step
@@ -287,9 +287,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:
-        """handleDirectoriesOffline: a heartbeat says that a directory has failed, and its replica leaves the ISR.
+        """handleDirectoriesOffline: a heartbeat reports a failed directory, and the replica in it leaves the ISR.
 
-        Of one that is no replica any more the controller knows no directory (updatePartitionDirectories).
+        If the broker is no longer assigned a replica, the controller knows no directory of it
+        (updatePartitionDirectories).
         """
         if not self.directory_failures:
             return
@@ -313,9 +314,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     @action(actor="operator", perturbation=True)
     def incremental_alter_configs(self, s: Any) -> None:
-        """incrementalAlterConfigs: min.insync.replicas is another from now on, and the ELR is cleared with it.
+        """incrementalAlterConfigs: an operator changes min.insync.replicas, which also clears the ELR.
 
-        What the ELR says was true of the value before (KAFKA-16540).
+        The ELR was right only for the value before (KAFKA-16540).
         """
         if not self.min_isr_then:
             return

@@ -66,12 +66,12 @@ class UnifiedLog(Part):
         bound=lambda m, s: some(s.state[p].epoch == m.max_leader_epoch for p in m.all_partitions),
     )
 
-    log_moves = budget(at_most=2, meaning="logs that are moved to another directory of their broker")
+    log_moves = budget(at_most=2, meaning="logs that move to another directory of their broker")
     moved_log = setting(
         "forgets-epochs",
         choices=("forgets-epochs", "keeps-epochs"),
-        meaning="log_moves: a copy knows the leader epochs of its records alone (KAFKA-15608, KAFKA-20961); or all "
-        "that were known",
+        meaning="with log_moves: which leader epochs the copy of a log knows. forgets-epochs: those of its records "
+        "(KAFKA-15608, KAFKA-20961); keeps-epochs: all that the log knew",
     )
 
     together: ClassVar[tuple[Any, ...]] = (
@@ -134,9 +134,9 @@ class UnifiedLog(Part):
 
     @action(p=any_partition, b=broker, actor="operator", perturbation=True)
     def maybe_replace_current_with_future_replica(self, s: Any, p: int, b: Any) -> None:
-        """maybeReplaceCurrentWithFutureReplica: a copy of a log in another directory takes its place, with all records.
+        """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
-        The epoch cache of the copy was filled by the records that were copied; an epoch that has none is not in it.
+        It has all records. Its epoch cache was filled by the copied records; an epoch without records is missing there.
         """
         if not self.log_moves:
             return
