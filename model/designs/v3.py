@@ -64,7 +64,6 @@ class ControllerDesign(Commands):
         meaning="whether versions are counted, up to max_version, or each is one of max_version + 1 that nobody knows: "
         "V3 only compares them for equality",
     )
-    read_back = setting(True, meaning="a leader whose write seems to have failed looks whether it did (KAFKA-1382)")
 
     together = going_together.V3
 
