@@ -385,7 +385,7 @@ def test_other_checkers_are_not_asked_a_text(command: str) -> None:
     rest = ("--to", "murphi") if command == "export" else ()
     outcome = run(command, "kip-101", "--invariant", "quorum.leader != 3", *rest)
     assert outcome.code == 150
-    assert "write it as an @invariant into the model's file" in outcome.err
+    assert "write it as an @invariant in the model's file" in outcome.err
 
 
 @pytest.mark.parametrize("text", ["quorum.leader", "1 +", "quorum.foo == 1", "'a' < 1"])
