@@ -11,12 +11,12 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.recordings.file import recognised
 from isrcheck.checker.recordings.matching import question
 from isrcheck.checker.recordings.search import Found, Limits, search
-from isrcheck.model.language import Model, action, number
+from isrcheck.model.language import Model, action, constraint, number
 from isrcheck.model.language.tracing import trace
 
 
 class Stairs(Model):
-    """Somebody climbs, one step at a time; a mark is made at the bottom, or one above it with a step up."""
+    """Somebody climbs, one step at a time; a mark is made at the bottom, or three up, and then one step down."""
 
     def variables(self) -> dict[str, Any]:
         return {"height": number(0, 9), "marked": number(0, 2)}
@@ -29,17 +29,22 @@ class Stairs(Model):
 
     @action(by=number(0, 1), actor="painter")
     def mark(self, s: Any, by: int) -> None:
-        """A mark where somebody is, who goes on by so much."""
-        s.require(s.height == by, s.marked < 2)
+        """A mark at the bottom, or where somebody is who then goes down by one."""
+        s.require(s.height == 3 * by, s.marked < 2)
         s.marked += 1
-        s.height += by
+        s.height -= by
 
 
-def asked(*lines: dict[str, Any], at_most: int, limits: Limits = Limits(), complete: tuple[str, ...] = ()) -> Found:
+def asked(
+    *lines: dict[str, Any],
+    at_most: int,
+    limits: Limits = Limits(),
+    complete: tuple[str, ...] = (),
+    model: Stairs = Stairs(),
+) -> Found:
     """What comes of a recording in which steps up are hidden."""
     header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"], "complete": [*complete]}
     recording = recognised("\n".join(json.dumps(x) for x in (header, *lines)).encode())
-    model = Stairs()
     return search(question(recording, Interpreter(model, {}), trace(model)), at_most, limits)
 
 
@@ -64,19 +69,17 @@ def test_what_is_observed_ends_no_row_of_hidden_steps() -> None:
     assert asked(height(1, 1), height(2, 3), at_most=3).end is not None
 
 
-def test_a_line_with_a_step_ends_a_row() -> None:
-    """One step up, a mark with another, two more."""
-    found = asked(marks(), height(1, 4), at_most=2)
-    assert found.end is not None
-    assert (found.end.hidden, found.end.longest) == (3, 2)
-
-
 def test_a_state_that_was_reached_with_more_hidden_steps_is_not_done_with() -> None:
-    """A mark at the bottom and two steps up are as high as one step up and a mark: only then two more may follow."""
-    found = asked(marks(), height(1, 4), at_most=2)
+    """A mark at the bottom and two up is as high as three up, a mark and one down: only then three more may follow.
+
+    The first is found earlier. A line with a step ends a row of hidden ones.
+    """
+    found = asked(marks(), height(1, 5), at_most=3)
     assert found.end is not None
-    assert [node.label.action for node in found.end.path if node.label is not None] == ["up", "mark", "up", "up"]
-    assert asked(marks(event={"action": "mark", "parameters": {"by": 0}}), height(1, 4), at_most=2).end is None
+    actions = [node.label.action for node in found.end.path if node.label is not None]
+    assert actions == ["up", "up", "up", "mark", "up", "up", "up"]
+    assert (found.end.hidden, found.end.longest) == (6, 3)
+    assert asked(marks(event={"action": "mark", "parameters": {"by": 0}}), height(1, 5), at_most=3).end is None
 
 
 def test_what_comes_after_comes_after() -> None:
@@ -122,3 +125,29 @@ def test_no_hidden_step_changes_what_is_said_to_be_complete() -> None:
     assert asked(height(1, 1), at_most=3, complete=("height",)).end is None
     assert asked(height(1, 1), at_most=3, complete=("marked",)).end is not None
     assert asked({"lane": "climber", "order": 1, "event": "up"}, at_most=3, complete=("height",)).end is not None
+
+
+def test_a_step_may_be_the_line_of_any_lane() -> None:
+    """The second step up is the climber's line, so the first is the painter's."""
+    mine = {"lane": "climber", "order": 1, "event": "up", "observed": {"height": 2}}
+    assert asked(mine, {"lane": "painter", "order": 1, "event": "up"}, at_most=0).end is not None
+
+
+def test_what_holds_in_one_state_is_taken_in_the_order_that_is_asked_for() -> None:
+    seen = {"lane": "painter", "order": 1, "observed": {"marked": 0}}
+    assert asked({**height(1, 0), "after": [["painter", 1]]}, seen, at_most=0).end is not None
+
+
+class Platform(Stairs):
+    """Nobody goes on from above the second step."""
+
+    @constraint
+    def is_low(self, s: Any) -> Any:
+        """At most two steps up."""
+        return s.height <= 2
+
+
+def test_nothing_goes_on_from_outside_the_constraints() -> None:
+    """The third step leads outside, where it ends."""
+    assert asked(height(1, 3), at_most=9, model=Platform()).end is not None
+    assert asked(height(1, 4), at_most=9, model=Platform()).end is None
