@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from isrcheck.checker.conformance.commands import as_data
 from isrcheck.checker.conformance.driving import Driven
+from isrcheck.model.language.system import Label
 
 STATE: Final = "state[0]"
-ELECTIONS: Final = {
-    f"enabled({name})": (False, True)
-    for name in ("elect-preferred-leader", "elect-leader", "elect-leader-for-leaderless-partition")
-}
-
+LAST: Final = "last_leader[0]"
+PREFERRED: Final = "enabled(elect-preferred-leader)"
+MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
 """What a broker does for the first time when it has started is to load its logs."""
@@ -29,69 +28,107 @@ def known(model: Any, driven: Driven) -> str | None:
 
 def _cleared_elr(model: Any, driven: Driven) -> bool:
     """A broker that registers after an unclean stop brings a change too many, once an ELR was cleared."""
-    parts = _parts(driven)
-    if _actions(driven)[-1] != "register-broker" or "incremental-alter-configs" not in _actions(driven):
+    *before, label = _labels(driven)
+    parts, cleared = _parts(driven), any(x.action == "incremental-alter-configs" for x in before)
+    if label.action != "register-broker" or not cleared or STATE not in parts or not _is_of_the_partition(driven):
         return False
-    if STATE not in parts or not all(x in (STATE, "elr[0]") or x.startswith("enabled(") for x in parts):
-        return False
-    said, has = parts[STATE]
-    eligible, left = parts.get("elr[0]", ([], []))
+    (said, has), (eligible, left) = parts[STATE], parts.get("elr[0]", ([], []))
     same = has["leader"] == said["leader"] and has["isr"] == said["isr"] and set(left) <= set(eligible)
-    return bool(same and has["version"] == said["version"] + 1)
+    return bool(same and LAST not in parts and has["version"] == said["version"] + 1)
 
 
 def _unloaded(model: Any, driven: Driven) -> bool:
     """A broker that was told to stop before it had loaded its logs left no word of a clean stop."""
-    labels = [step.label for step in driven.steps[1:] if step.label is not None]
-    if not labels or labels[-1].action != "register-broker":
+    *before, label = _labels(driven)
+    if label.action != "register-broker" or not _is_of_the_partition(driven):
         return False
-    broker = labels[-1].to_json()["b"]
-    own = [x.action for x in labels[:-1] if x.to_json().get("b") == broker and x.action in (*STARTS_AND_STOPS, *LOADS)]
+    broker = label.to_json()["b"]
+    own = [x.action for x in before if x.to_json().get("b") == broker and x.action in (*STARTS_AND_STOPS, *LOADS)]
     last = next((i for i in reversed(range(len(own))) if own[i] in LOADS or own[i] == "register-broker"), -1)
-    unloaded = last >= 0 and own[last] == "register-broker" and own[-1] == "finish-controlled-shutdown"
-    return unloaded and set(_parts(driven)) <= {STATE, "elr[0]", "last_leader[0]"}
+    return last >= 0 and own[last] == "register-broker" and own[-1] == "finish-controlled-shutdown"
+
+
+def _added_again(model: Any, driven: Driven) -> bool:
+    """A replica that a reassignment adds may lead, though one before it was in a directory that failed."""
+    adding, parts = _partition(model, driven).get("adding", []), _parts(driven)
+    failed = {x.to_json()["b"] for x in _labels(driven) if x.action == "handle-log-dir-failure"} & set(adding)
+    if not failed or not _is_of_the_partition(driven):
+        return False
+    if STATE in parts:
+        return parts[STATE][1]["leader"] in failed
+    return set(parts) <= {"enabled(elect-leader)", "enabled(elect-leader-for-leaderless-partition)"}
 
 
 def _completed(model: Any, driven: Driven) -> bool:
-    """An election that elects nobody completes a reassignment, or would."""
-    parts = _parts(driven)
-    state = as_data(model.domains, driven.steps[-1].state)["state"][0]
+    """An election of preferred leaders that elects nobody would complete a reassignment."""
+    state = _partition(model, driven)
     moves = bool(state.get("adding") or state.get("removing"))
-    return bool(parts) and moves and all(ELECTIONS.get(name) == values for name, values in parts.items())
+    return moves and _parts(driven) == {PREFERRED: (False, True)}
 
 
 def _reverted(model: Any, driven: Driven) -> bool:
-    """Who is the ISR of a cancelled reassignment of which nobody is left in the ISR."""
-    any_order = model.unclean and model.election == "any-order"
-    return bool(
-        any_order and _actions(driven)[-1] == "cancel-partition-reassignment" and set(_parts(driven)) <= {STATE}
-    )
+    """Who is the ISR, and who led last, as a reassignment is cancelled of which nobody is left in the ISR."""
+    parts = _parts(driven)
+    if not model.unclean or _labels(driven)[-1].action != "cancel-partition-reassignment" or not parts:
+        return False
+    order = model.election == "any-order" or STATE not in parts
+    return order and set(parts) <= {STATE, "elr[0]", LAST} and parts.get(LAST, (None, -1)) == (None, -1)
+
+
+def _idle_isr(model: Any, driven: Driven) -> bool:
+    """Who is the ISR of a cancelled reassignment, and is not active, leaves it as it starts or stops."""
+    *before, label = _labels(driven)
+    broker, difference = label.to_json().get("b"), driven.difference
+    if not any(x.action == "cancel-partition-reassignment" for x in before) or label.action not in STARTS_AND_STOPS:
+        return False
+    if broker not in _partition(model, driven, -2)["isr"] or difference is None:
+        return False
+    unlike = (difference.refused or "").startswith("java.lang.IllegalStateException: the controller has Partition")
+    return unlike or _is_of_the_partition(driven)
 
 
 def _moved(model: Any, driven: Driven) -> bool:
     """A follower whose log was moved names the epoch that it knew before."""
-    label = driven.steps[-1].label
-    if label is None or label.action != "read-records" or driven.difference is None or not driven.difference.refused:
+    *before, label = _labels(driven)
+    if label.action not in ("read-records", "fetch-records") or driven.difference is None:
         return False
     follower = label.to_json()["follower"]
-    labels = [step.label for step in driven.steps[1:] if step.label is not None]
-    return any(x.action == "maybe-replace-current-with-future-replica" and x.to_json()["b"] == follower for x in labels)
+    if not any(x.action == MOVE and x.to_json()["b"] == follower for x in before):
+        return False
+    if driven.difference.refused is not None:
+        return driven.difference.refused == "the fetch is not noted at all"
+    return all(name.startswith(("answer[", "caught_up[")) for name in _parts(driven))
 
 
 KNOWN: Final[Mapping[str, Callable[[Any, Driven], bool]]] = {
     "Kafka: an ELR that was cleared stays in an index": _cleared_elr,
     "Kafka: an election that elects nobody completes a reassignment": _completed,
-    "the model: the order in which a cancelled reassignment names replicas": _reverted,
+    "the model, the last known leader Kafka: a cancelled reassignment that leaves nobody in the ISR": _reverted,
+    "the model: the ISR of a cancelled reassignment that is not active": _idle_isr,
+    "the model: the directory of a replica that is added again": _added_again,
     "the model: a broker that is shut down before it has loaded its logs": _unloaded,
     "the model: which epoch a follower names whose log was moved": _moved,
 }
 
 
-def _actions(driven: Driven) -> list[str | None]:
-    return [None if step.label is None else step.label.action for step in driven.steps]
+def _labels(driven: Driven) -> list[Label]:
+    """What was done; at the start nothing was, and so it has a label without a name."""
+    return [Label("", (), ()), *(step.label for step in driven.steps[1:] if step.label is not None)]
+
+
+def _partition(model: Any, driven: Driven, place: int = -1) -> dict[str, Any]:
+    """The registration that the model's controller has after a step."""
+    found: dict[str, Any] = as_data(model.domains, driven.steps[place].state)["state"][0]
+    return found
 
 
 def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
     if driven.difference is None or driven.difference.refused is not None:
         return {}
     return {name: (said, has) for name, said, has in driven.difference.parts}
+
+
+def _is_of_the_partition(driven: Driven) -> bool:
+    """Whether nothing is different but what the controller has of the partition, and what it would do with it."""
+    parts = _parts(driven)
+    return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)
