@@ -153,9 +153,9 @@ def test_a_file_that_a_revision_does_not_have(repository: Path) -> None:
         (("kip-320", "kip-279", "--visible", "log"), "--visible goes with --behaviours"),
         (("kip-320", "kip-279", "--a-setting", "replicas=2"), "--a-setting goes with --behaviours"),
         (("--behaviours",), "Missing argument 'A': a model, or --scenario."),
-        (("--behaviours", "kip-320"), "Missing argument 'B', or what else is different"),
+        (("--behaviours", "kip-320"), "Missing argument 'B', or say what differs"),
         (("--behaviours", "kip-320", "kip-279", "--model-a", "x.py"), "--model-a is for datasets"),
-        (("--behaviours", "kip-320", "--scenario", "kip-101"), "--scenario says itself what is compared"),
+        (("--behaviours", "kip-320", "--scenario", "kip-101"), "--scenario compares a scenario with its control"),
     ],
 )
 def test_what_does_not_go_together(given: tuple[str, ...], message: str) -> None:

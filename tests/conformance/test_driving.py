@@ -305,7 +305,7 @@ def test_what_an_earlier_version_of_kafka_did_otherwise(version: str, otherwise:
 def test_a_model_without_a_mapping_is_refused() -> None:
     with pytest.raises(UnknownName, match="model v3 has no mapping to Kafka's classes"):
         mapping_of("v3")
-    with pytest.raises(UnknownName, match="has no recorded path: what is asked there holds"):
+    with pytest.raises(UnknownName, match="has no recorded path, since everything it asks holds"):
         with_traces("kraft", ("kraft-kept-expansion-loses-nothing",))
     with pytest.raises(UnknownName, match="is of model v3, not of kraft"):
         with_traces("kraft", (next(s.name for s in with_traces("v3", ())),))

@@ -185,7 +185,7 @@ def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_i
     story.tell("register-broker(b=1, leader=none)")
     assert seen(story) == (None, [], 2, 3, [0], 1)
     story.tell("apply-local-followers(b=1, to=3)")
-    story.tell("handle-assign-replicas-to-dirs(p=0, b=1)")
+    story.tell("handle-assign-replicas-to-dirs(p=0, b=1, leader=none)")
     assert seen(story) == (None, [], 2, 4, [], 1)
     story.tell("unfence-broker(b=1, leader=1)")
     assert seen(story) == (1, [1], 3, 5, [], None)
@@ -274,7 +274,7 @@ def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean(
 
 
 def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
-    """maybeBalancePartitionLeaders tries any that may lead where there is no leader."""
+    """PartitionChangeBuilder.build elects as it is told in which directory the only member of the ISR is."""
     story = kraft(**{**TWO, "shutdowns": 1}, elr=False, directory_failures=1, isr_at_start=1)
     story.tell(
         """
@@ -289,13 +289,11 @@ def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
         register-broker(b=1, leader=none)
         unfence-broker(b=1, leader=none)
         apply-local-followers(b=1, to=2)
-        handle-assign-replicas-to-dirs(p=0, b=1)
         """
     )
     assert registration(story)[:2] == (None, [1])
-    story.tell("not elect-preferred-leader(p=0, leader=1)")
-    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=0)")
-    story.tell("elect-leader-for-leaderless-partition(p=0, leader=1)")
+    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=1)")
+    story.tell("handle-assign-replicas-to-dirs(p=0, b=1, leader=1)")
     assert registration(story)[:2] == (1, [1])
 
 

@@ -158,7 +158,7 @@ def test_where_it_stays_is_told(lamp: Path) -> None:
     assert outcome.code == 13
     assert "shines for day 0 stuck after 1 state" in outcome.out.splitlines()[0]
     assert "From here on nothing happens, for ever." in outcome.out
-    assert "no action of which anything is promised can happen there" in outcome.out
+    assert "no action with fairness can happen there" in outcome.out
 
 
 def test_what_is_stable_is_broken_by_a_step(lamp: Path, tmp_path: Path) -> None:
