@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from markdown_it import MarkdownIt
 
 import isrcheck.checker
 from isrcheck.model.published import kip_320
@@ -256,7 +257,9 @@ def test_no_text_of_a_model_becomes_markup(tmp_path: Path) -> None:
     run("review", new, "-s", "top=2", "--b-setting", "wraps=false", "--markdown", markdown, "--html", html)
     assert old.exists()
     assert "\\`x\\`" in markdown.read_text()
-    assert "<script>alert" not in markdown.read_text()
+    rendered = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(markdown.read_text())
+    assert "<script>alert" not in rendered
+    assert "&lt;script&gt;alert" in rendered
     assert "<script>alert" not in html.read_text()
     assert "&lt;script&gt;alert" in html.read_text()
 
