@@ -17,7 +17,7 @@ from isrcheck.model.language.system import shown
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
     """The page of a file's traces, which have been walked again; `model` is its name."""
     stories = shown_stories(interpreter, replayed)
-    settings = [_setting(interpreter.model, name) for name in interpreter.model.settings]
+    settings = [setting_data(interpreter.model, name) for name in interpreter.model.settings]
     return page("show.html", stories, file=file, model=model, settings=settings, stories=stories)
 
 
@@ -26,7 +26,7 @@ def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[st
     return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
 
 
-def _setting(model: Model, name: str) -> dict[str, Any]:
+def setting_data(model: Model, name: str) -> dict[str, Any]:
     """A setting; those that are not as by default stand before the others."""
     declared, value = model.declared_settings()[name], model.settings[name]
     about = {"name": name, "value": shown(value), "meaning": declared.meaning, "bound": ""}

@@ -111,6 +111,7 @@ def page_of(answer: Answer, model: Model) -> str:
     """The answer as a page for a browser."""
     from isrcheck.checker.pages.findings import told_trace
     from isrcheck.checker.pages.page import page
+    from isrcheck.checker.pages.shown import setting_data
 
     stories = {}
     part = answer.explanation or answer.frontier
@@ -120,5 +121,5 @@ def page_of(answer: Answer, model: Model) -> str:
             step["sentence"] += f" [{note(told)}]"
         said = [headline(answer), *([] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN))]
         stories["1"] = {**data, "title": WORDS[answer.verdict].capitalize(), "falsified": [], "refused": said}
-    settings = [(name, shown(value)) for name, value in answer.settings.items()]
+    settings = [setting_data(model, name) for name in answer.settings]
     return page("show.html", stories, file=answer.file, model=answer.model, settings=settings, stories=stories)

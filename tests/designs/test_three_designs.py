@@ -65,7 +65,9 @@ def test_conditional_writes_after_several_expiries(row: list[str]) -> None:
 
 
 def test_the_service_of_v2_does_not_go_on_after_two_expiries() -> None:
-    (length,) = re.findall(r"`service-goes-on` holds after one expiry,\s+and is violated in (\d+) states after two", PAGE, re.DOTALL)
+    (length,) = re.findall(
+        r"`service-goes-on` holds after one expiry,\s+and is violated in (\d+) states after two", PAGE, re.DOTALL
+    )
     assert verdict("v2", {**EXPIRY, "expiries": 2}, "service-goes-on") == f"violated {length}"
 
 
