@@ -274,7 +274,7 @@ def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean(
 
 
 def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
-    """PartitionChangeBuilder.build elects as it is told in which directory the only member of the ISR is."""
+    """maybeBalancePartitionLeaders tries any that may lead where there is no leader."""
     story = kraft(**{**TWO, "shutdowns": 1}, elr=False, directory_failures=1, isr_at_start=1)
     story.tell(
         """
@@ -293,7 +293,10 @@ def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
     )
     assert registration(story)[:2] == (None, [1])
     story.tell("not elect-leader-for-leaderless-partition(p=0, leader=1)")
-    story.tell("handle-assign-replicas-to-dirs(p=0, b=1, leader=1)")
+    story.tell("handle-assign-replicas-to-dirs(p=0, b=1, leader=none)")
+    story.tell("not elect-preferred-leader(p=0, leader=1)")
+    story.tell("not elect-leader-for-leaderless-partition(p=0, leader=0)")
+    story.tell("elect-leader-for-leaderless-partition(p=0, leader=1)")
     assert registration(story)[:2] == (1, [1])
 
 
