@@ -13,6 +13,7 @@ from isrcheck.checker.exploration import Exploration, Limits
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.model.language import Model
 from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.tracing import trace
 
 STATES = 150
@@ -46,12 +47,24 @@ BOUNDS = (
 
 
 def combination(cls: type[Model], draw: int) -> dict[str, Any]:
-    """A third of the settings are not at their defaults; something disturbs in any case."""
+    """A third of the settings are not at their defaults; something disturbs in any case; they go together."""
     chance = random.Random(draw)
-    names = [n for n in cls.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
-    chosen = {name: chance.choice(others(cls, name)) for name in names}
-    chosen[chance.choice([name for name in DISTURBANCES if name in cls.declared_settings()])] = 1
-    return chosen
+    while True:
+        names = [n for n in cls.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
+        chosen = {name: chance.choice(others(cls, name)) for name in names}
+        chosen[chance.choice([name for name in DISTURBANCES if name in cls.declared_settings()])] = 1
+        if go_together(cls, chosen):
+            return chosen
+
+
+def go_together(cls: type[Model], settings: dict[str, Any]) -> bool:
+    """Whether the design takes these settings at once."""
+    try:
+        cls(**settings)
+    except UnknownName as refusal:
+        assert "do not go together" in str(refusal)
+        return False
+    return True
 
 
 def levels(model: Model, engine: str) -> tuple[Exploration, list[set[tuple[int, ...]]]]:

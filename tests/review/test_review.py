@@ -87,7 +87,7 @@ def test_a_fix_of_what_must_happen_adds_and_removes_no_history(tmp_path: Path) -
     assert said.code == 0
     verdict, cause, behaviour = essence(said)
     assert "mends every-alteration-is-resolved" in verdict
-    assert cause.startswith("What changes: idempotent_check false -> true (answer = after-write: ")
+    assert cause.startswith("What changes: idempotent_check false -> true (with answer = after-write: ")
     assert behaviour.startswith(
         "Behaviour: no history of state, replica.isr, replica.pending is new, and none is gone; "
         "what changes is what must happen in the end: isr-change-is-resolved"

@@ -1,0 +1,31 @@
+"""`python -m tests.regenerate_documents [PAGE ...]`: lines that a page shows and that are no longer printed get the
+nearest line that is. It prints each change; read them, for the words around an example may speak of what was there."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from difflib import SequenceMatcher
+
+from click.testing import CliRunner
+
+from isrcheck.checker.cli import main
+from tests.test_documents import EXAMPLES, ROOT
+
+
+def regenerate(page: str, command: str, lines: list[str]) -> None:
+    """Writes the lines of one example anew."""
+    output = CliRunner().invoke(main, shlex.split(command)[1:]).output.splitlines()
+    text = (ROOT / page).read_text()
+    for line in lines:
+        if line.strip() != "[...]" and line not in output:
+            nearest = max(output, key=lambda printed: SequenceMatcher(None, line, printed).ratio(), default=line)
+            print(f"{page}: {command}\n- {line}\n+ {nearest}")
+            text = text.replace(f"{line}\n", f"{nearest}\n")
+    (ROOT / page).write_text(text)
+
+
+if __name__ == "__main__":
+    for page, command, lines in EXAMPLES:
+        if not sys.argv[1:] or page in sys.argv[1:]:
+            regenerate(page, command, lines)
