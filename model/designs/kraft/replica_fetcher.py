@@ -8,8 +8,7 @@ With `fetch = one-step` asking and handling is one step: that an answer can be l
 to the leader need not be told from one that is handled at once, for until the leader hears of a later epoch nothing of
 what the follower does meanwhile can reach it.
 
-Left out: fetches of several partitions, sessions, back-off, fetches that wait for records; that the thread truncates
-after it has let go of its lock.
+Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
 Source: AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.fetchRecords of Kafka 4.3; KIP-101, KIP-279,
 KIP-320, KIP-595 (truncation on fetch).
@@ -51,9 +50,10 @@ class ReplicaFetcher(Partition):
     )
     fetch_answer = setting(
         "checked",
-        choices=("checked", "unchecked"),
+        choices=("checked", "appends-checked", "unchecked"),
         meaning="with fetch = two-steps: how a follower treats the answer to a fetch of an earlier epoch. checked: it "
-        "ignores it (KAFKA-18991); unchecked: it applies it",
+        "ignores it (KAFKA-18991); appends-checked: it ignores records, but where logs diverge its thread compares the "
+        "epoch, lets go of its lock, and truncates in a later step, in whatever epoch; unchecked: it applies it",
     )
 
     fetch_fencing = setting(
@@ -104,8 +104,9 @@ class ReplicaFetcher(Partition):
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if self.fetch == "two-steps":
+            kinds = ("none", "nothing", "record", "diverging", *(("truncating",) if self.truncates_later else ()))
             answer = record(
-                kind=enum("none", "nothing", "record", "diverging"),
+                kind=enum(*kinds),
                 epoch=self.any_epoch(),
                 offset=any_end(self),
                 record=self.any_record(),
@@ -124,6 +125,15 @@ class ReplicaFetcher(Partition):
         return found
 
     @property
+    def truncates_later(self) -> bool:
+        """Whether a thread lets go of its lock between comparing the epoch and truncating.
+
+        An answer is `truncating` in between. Its thread lives on although the partition is taken from it, as it does
+        if it fetches another partition, and takes it up again if the partition is added anew.
+        """
+        return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
+
+    @property
     def nothing_read(self) -> dict[str, Any]:
         nothing = {"stage": "none", "epoch": 0, "offset": 0, "leaders_end": 0}
         return {**nothing, **({"broker_epoch": 0} if self.restarts else {})}
@@ -139,7 +149,14 @@ class ReplicaFetcher(Partition):
                 continue
             if self.fetch == "two-steps":
                 s.answer[p][b][other] = self.no_answer()
-                s.answer[p][other][b] = self.no_answer()
+                self.forget_answer(s, p, other, b, True)
+
+    def forget_answer(self, s: Any, p: int, follower: Any, leader: Any, where: Any) -> None:
+        """An answer that counts no more, unless the follower's thread has compared its epoch already."""
+        answer = s.answer[p][follower][leader]
+        if self.truncates_later:
+            where = where & (answer.kind != "truncating")
+        s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
     def drop_reads(self, s: Any, p: int, b: Any) -> None:
         """What a leader that stops has read and not noted; what another has read for it stays."""
@@ -153,10 +170,10 @@ class ReplicaFetcher(Partition):
 
         Otherwise the answer may come, and be taken for one to a later question.
         """
-        if self.fetch == "two-steps" and self.fetch_answer == "checked":
+        if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
                 if leader != b:
-                    s.answer[p][b][leader] = when(where, self.no_answer(), s.answer[p][b][leader])
+                    self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: Any, p: int, b: Any, registration: Any = None) -> None:
         """Who has read for a follower whose Replica a leader has dropped meanwhile notes it in vain.
@@ -282,6 +299,8 @@ class ReplicaFetcher(Partition):
             return
         length, own = s.log[p][leader].length, s.log[p][follower].length
         s.require(self.may_fetch(s, p, follower, leader), ~self.is_in_range(s, p, follower, leader), length < own)
+        if self.truncates_later:
+            s.require(s.answer[p][follower][leader].kind != "truncating")
         self.truncate_log(s, p, follower, length)
         s.replica[p][follower].high_watermark = minimum(s.replica[p][follower].high_watermark, length)
 
@@ -368,7 +387,7 @@ class ReplicaFetcher(Partition):
         records reach (KAFKA-14704).
         """
         own, replica = s.log[p][follower], s.replica[p][follower]
-        has, diverges = (answer["kind"] == "record") & where, (answer["kind"] == "diverging") & where
+        has, diverges = (answer["kind"] == "record") & where, self.says_diverging(answer["kind"]) & where
         point = self.truncation_point(s, p, follower, answer["end_epoch"], answer["end"])
         length = when(diverges, minimum(point, own.length), own.length)
         cut, cache = own.truncated(length), s.epoch_cache[p][follower]
@@ -379,31 +398,56 @@ class ReplicaFetcher(Partition):
         kept = minimum(replica.high_watermark, length)
         replica.high_watermark = when(where, when(diverges, kept, told), replica.high_watermark)
 
+    def says_diverging(self, kind: Any) -> Any:
+        diverges = kind == "diverging"
+        return diverges | (kind == "truncating") if self.truncates_later else diverges
+
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def process_fetch_request(self, s: Any, p: int, follower: Any, leader: Any) -> None:
-        """processFetchRequest: the answer reaches the follower, which ignores it unless it still waits for it."""
+        """processFetchRequest: the answer reaches the follower, which ignores it unless it still waits for it.
+
+        With `truncates_later` an answer that the logs diverge takes two such steps: the first one compares, the second
+        one is truncateOnFetchResponse, and asks only whether the partition is with that thread.
+        """
         if follower == leader or self.fetch == "one-step":
             return
         answer = s.answer[p][follower][leader]
         s.require(answer.kind != "none", self.runs(s, follower))
-        follows = self.follows(s, p, follower, leader) & (answer.offset == s.log[p][follower].length)
-        if self.fetch_answer == "checked":
-            follows = follows & (answer.epoch == s.replica[p][follower].epoch)
-        self.take_answer(s, p, follower, {name: getattr(answer, name) for name in self.no_answer()}, follows)
-        s.answer[p][follower][leader] = self.no_answer()
+        follows = self.follows(s, p, follower, leader)
+        heeds = follows & (answer.offset == s.log[p][follower].length)
+        if self.fetch_answer != "unchecked":
+            heeds = heeds & (answer.epoch == s.replica[p][follower].epoch)
+        said = {name: getattr(answer, name) for name in self.no_answer()}
+        left = self.no_answer()
+        if self.truncates_later:
+            compared = heeds & (answer.kind == "diverging")
+            heeds = when(answer.kind == "truncating", follows, heeds & ~compared)
+            left = {name: when(compared, said[name], left[name]) for name in left}
+            left["kind"] = when(compared, "truncating", "none")
+        self.take_answer(s, p, follower, said, heeds)
+        s.answer[p][follower][leader] = left
 
     def told_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         answer, replica = old.answer[p][follower][leader], old.replica[p][follower]
-        said = f"{follower} gets the answer of {leader} of epoch {answer.epoch}, {self.answer_in_words(answer)}"
-        if replica.leader != leader or replica.role != "follower" or answer.offset != len(old.log[p][follower]):
-            return f"{said}, which it does not wait for any more"
         late = f" (it follows in epoch {replica.epoch} by now)" if answer.epoch != replica.epoch else ""
+        of = f"the answer of {leader} of epoch {answer.epoch}, {self.answer_in_words(answer)}"
+        follows = replica.leader == leader and replica.role == "follower"
+        if answer.kind == "truncating":
+            said = f"the thread of {follower} goes on with {of}"
+            if not follows:
+                return f"{said}, and has the partition no more"
+            return f"{said}{late}: it compares no epoch again, and {self.taken_in_words(old, new, p, follower)}"
+        said = f"{follower} gets {of}"
+        if not follows or answer.offset != len(old.log[p][follower]):
+            return f"{said}, which it does not wait for any more"
+        if new.answer[p][follower][leader].kind == "truncating":
+            return f"{said}: the epoch is the one in which it has asked; its thread is to truncate, and lets go of its lock"
         return f"{said}{late}: {self.taken_in_words(old, new, p, follower)}"
 
     # --- sentences --------------------------------------------------------------------------------------------------
 
     def answer_in_words(self, answer: Any) -> str:
-        if answer.kind == "diverging":
+        if answer.kind in ("diverging", "truncating"):
             return f"their logs diverge, epoch {answer.end_epoch} ends at {answer.end}"
         found = f"record {answer.record.id} of epoch {answer.record.epoch}" if answer.kind == "record" else "no record"
         return f"{found}, high watermark {answer.high_watermark}"
