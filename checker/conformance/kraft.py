@@ -37,7 +37,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "refused_request": ("waits",),
     "metadata_batches": ("merged", "one-by-one"),
     "fetch": ("two-steps", "one-step"),
-    "fetch_answer": ("checked",),
+    "fetch_answer": ("checked", "appends-checked"),
     "fetch_fencing": (True,),
     "diverging_fetch": ("passed-over",),
     "note_fetch": ("at-once", "apart"),
@@ -342,4 +342,5 @@ def reset(model: Any, state: State) -> list[Command]:
         },
     }
     index = 1 if model.reassigns and model.replicas_counted == "of-partition-0" else 0
-    return _call("reset", eligible_leader_replicas=bool(model.elr), index=index, image=image)
+    later = bool(model.truncates_later)
+    return _call("reset", eligible_leader_replicas=bool(model.elr), truncates_later=later, index=index, image=image)

@@ -180,7 +180,7 @@ def _said(answer: Mapping[str, Any]) -> Values | None:
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}
-    if answer["kind"] == "diverging":
+    if answer["kind"] in ("diverging", "truncating"):
         return values | {"end_epoch": answer["end_epoch"], "end": answer["end"]}
     record = {"record": [answer["record"]["id"], answer["record"]["epoch"]]} if answer["kind"] == "record" else {}
     return values | {"high_watermark": answer["high_watermark"]} | record
@@ -193,9 +193,9 @@ def _heard(real: Mapping[str, Any] | None) -> Values | None:
     if real["error"] != "NONE":
         kind = real["error"]
     elif real["end_epoch"] >= 0:
-        kind = "diverging"
+        kind = "truncating" if real["truncating"] else "diverging"
     values = {"kind": kind, "epoch": real["epoch"], "offset": real["offset"]}
-    if kind == "diverging":
+    if kind in ("diverging", "truncating"):
         return values | {"end_epoch": real["end_epoch"], "end": real["end"]}
     record = {"record": real["records"][0]} if kind == "record" else {}
     return values | {"high_watermark": real["high_watermark"]} | record

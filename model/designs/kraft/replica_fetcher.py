@@ -322,6 +322,8 @@ class ReplicaFetcher(Partition):
         s.require(s.late_notes < self.late_notes, self.may_fetch(s, p, follower, leader))
         s.require(self.is_in_range(s, p, follower, leader))
         s.require(self.read_for(s, p, follower, leader)["kind"] != "diverging", unnoted.stage == "none")
+        if self.truncates_later:
+            s.require(s.answer[p][follower][leader].kind != "truncating")
         s.late_notes += 1
         unnoted.stage = "read"
         unnoted.epoch = s.replica[p][leader].epoch
@@ -414,17 +416,17 @@ class ReplicaFetcher(Partition):
         answer = s.answer[p][follower][leader]
         s.require(answer.kind != "none", self.runs(s, follower))
         follows = self.follows(s, p, follower, leader)
-        heeds = follows & (answer.offset == s.log[p][follower].length)
+        takes = follows & (answer.offset == s.log[p][follower].length)
         if self.fetch_answer != "unchecked":
-            heeds = heeds & (answer.epoch == s.replica[p][follower].epoch)
+            takes = takes & (answer.epoch == s.replica[p][follower].epoch)
         said = {name: getattr(answer, name) for name in self.no_answer()}
         left = self.no_answer()
         if self.truncates_later:
-            compared = heeds & (answer.kind == "diverging")
-            heeds = when(answer.kind == "truncating", follows, heeds & ~compared)
+            compared = takes & (answer.kind == "diverging")
+            takes = when(answer.kind == "truncating", follows, takes & ~compared)
             left = {name: when(compared, said[name], left[name]) for name in left}
             left["kind"] = when(compared, "truncating", "none")
-        self.take_answer(s, p, follower, said, heeds)
+        self.take_answer(s, p, follower, said, takes)
         s.answer[p][follower][leader] = left
 
     def told_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
@@ -441,7 +443,7 @@ class ReplicaFetcher(Partition):
         if not follows or answer.offset != len(old.log[p][follower]):
             return f"{said}, which it does not wait for any more"
         if new.answer[p][follower][leader].kind == "truncating":
-            return f"{said}: the epoch is the one in which it has asked; its thread is to truncate, and lets go of its lock"
+            return f"{said}; it has asked in this epoch. Its thread is to truncate, and lets go of its lock first"
         return f"{said}{late}: {self.taken_in_words(old, new, p, follower)}"
 
     # --- sentences --------------------------------------------------------------------------------------------------

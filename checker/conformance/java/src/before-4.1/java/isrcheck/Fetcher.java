@@ -38,6 +38,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Fetcher extends ReplicaFetcherThread {
     private final Connection connection;
     private boolean late = false;
+    private scala.collection.Map<TopicPartition, EpochEndOffset> truncating = null;
 
     Fetcher(
         String name,
@@ -79,11 +80,26 @@ final class Fetcher extends ReplicaFetcherThread {
 
     /** processFetchRequest, as the answer arrives. */
     JsonNode receive() {
+        if (truncating != null) {
+            super.truncateOnFetchResponse(truncating);
+            truncating = null;
+            return drop();
+        }
         if (connection.answer == null || late) {
             return JsonNodeFactory.instance.objectNode().put("refused", "no answer is under way");
         }
         process();
-        return drop();
+        return truncating == null ? drop() : JsonNodeFactory.instance.objectNode();
+    }
+
+    /** processFetchRequest has let go of its lock; a thread that truncates later stands still here. */
+    @Override
+    public void truncateOnFetchResponse(scala.collection.Map<TopicPartition, EpochEndOffset> ends) {
+        if (connection.cluster.truncatesLater) {
+            truncating = ends;
+        } else {
+            super.truncateOnFetchResponse(ends);
+        }
     }
 
     private void process() {
@@ -123,7 +139,7 @@ final class Fetcher extends ReplicaFetcherThread {
 
     /** The answer on its way, if any. */
     JsonNode state() {
-        if (connection.answer == null || late) {
+        if (connection.answer == null || late && truncating == null) {
             return JsonNodeFactory.instance.nullNode();
         }
         FetchRequest.PartitionData asked = connection.asked.get(connection.cluster.partition());
@@ -131,7 +147,8 @@ final class Fetcher extends ReplicaFetcherThread {
         ObjectNode found = JsonNodeFactory.instance.objectNode().put("epoch", asked.currentLeaderEpoch.orElse(-1))
             .put("offset", asked.fetchOffset).put("error", Errors.forCode(said.errorCode()).name())
             .put("high_watermark", said.highWatermark()).put("end_epoch", said.divergingEpoch().epoch())
-            .put("end", said.divergingEpoch().endOffset());
+            .put("end", said.divergingEpoch().endOffset())
+            .put("truncating", truncating != null);
         ArrayNode records = found.putArray("records");
         Logs.records((Records) said.records()).forEach(records::add);
         return found;

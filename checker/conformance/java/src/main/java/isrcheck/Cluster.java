@@ -36,6 +36,8 @@ final class Cluster {
     private final Path folder;
     private Controller controller = null;
     private int resets = 0;
+    /** Whether a fetcher that is to truncate does so when its answer is taken once more. */
+    boolean truncatesLater = false;
 
     /** What the producer of a record was told by a broker: nothing yet, or nothing ever where it has stopped. */
     record Told(int broker, Errors error, boolean waits) { }
@@ -82,6 +84,7 @@ final class Cluster {
         committed = MetadataImage.EMPTY;
         partition = new TopicIdPartition(Uuid.randomUuid(), command.get("index").asInt(), TOPIC);
         resets += 1;
+        truncatesLater = command.get("truncates_later").asBoolean();
         for (int id = 0; id < command.get("image").get("brokers").asInt(); id++) {
             brokers.put(id, new Broker(id, 0, this, folder.resolve(resets + "-" + id), null));
         }
