@@ -50,7 +50,14 @@ class Outcome:
             if self.of_others:
                 return "differs-as-its-settings-do"
             return "differs" if self.known is None else "differs-as-is-known"
-        return "not-driven-to-its-end" if self.driven.unreached is not None else "conforms"
+        return "conforms" if self.driven.unreached is None and not self.left_out else "not-driven-to-its-end"
+
+    @property
+    def left_out(self) -> int:
+        """Steps of a recorded path that Kafka would not take where they come, and that were passed over."""
+        if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
+            return 0
+        return self.length - self.driven.taken
 
     def to_json(self) -> dict[str, Any]:
         difference = self.driven.difference
@@ -59,6 +66,7 @@ class Outcome:
             "verdict": self.verdict,
             "steps": self.driven.taken,
             "of": self.length,
+            "left_out": self.left_out,
             "settings_not_of_kafka": self.of_others,
             "unreached": self.driven.unreached,
             "known": self.known,

@@ -33,7 +33,7 @@ def headline(report: Report) -> str:
 def _paths(report: Report) -> Iterator[str]:
     words = {
         "conforms": "Conforming to the end",
-        "not-driven-to-its-end": "Conforming as far as the harness gets",
+        "not-driven-to-its-end": "Conforming as far as they were driven",
         "differs-as-its-settings-do": "Differing, as settings do that are not Kafka's",
         "differs-as-is-known": "Differing, as is known; not driven further",
         "differs": "Differing",
@@ -57,6 +57,8 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     at = f"step {outcome.driven.taken}{of}"
     if outcome.driven.unreached is not None:
         return outcome.name, at, f"not driven further: {outcome.driven.unreached}"
+    if outcome.left_out:
+        return outcome.name, at, f"{plural(outcome.left_out, 'step')} left out that Kafka would not take there"
     others = ", ".join(f"{name} = {shown(value)}" for name, value in outcome.of_others.items())
     return outcome.name, at, outcome.known or others or _kind(outcome)
 

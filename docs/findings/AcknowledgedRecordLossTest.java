@@ -4,6 +4,7 @@
 package kafka.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.ArgumentMatchers.anyInt;
 import static org.mockito.Mockito.mock;
@@ -20,7 +21,12 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import kafka.server.FailedPartitions;
+import kafka.server.InitialFetchState;
 import kafka.server.KafkaConfig;
+import kafka.server.ReplicaAlterLogDirsManager;
+import kafka.server.ReplicaFetcherThread;
+import kafka.server.ReplicaManager;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.server.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -28,6 +34,8 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.OperationNotAttemptedException;
 import org.apache.kafka.common.message.FetchResponseData;
+import org.apache.kafka.common.message.OffsetForLeaderEpochRequestData.OffsetForLeaderPartition;
+import org.apache.kafka.common.message.OffsetForLeaderEpochResponseData.EpochEndOffset;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
@@ -39,11 +47,17 @@ import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.LeaderEndPoint;
+import org.apache.kafka.server.PartitionFetchState;
+import org.apache.kafka.server.ReplicaFetch;
+import org.apache.kafka.server.ResultWithPartitions;
 import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
+import org.apache.kafka.server.network.BrokerEndPoint;
 import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.AlterPartitionManager;
+import org.apache.kafka.server.quota.ReplicaQuota;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.util.Scheduler;
@@ -62,6 +76,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 import scala.Tuple2;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Ways in which a record is lost that a producer with acks=all was told is safe: replication factor 3 (and 2),
@@ -313,6 +328,76 @@ public class AcknowledgedRecordLossTest {
         hears(B, registration(assigned, B, 2, 4, B));
     }
 
+    // --- a fetcher thread compares the epoch, lets go of its lock, and truncates two epochs later ----------------------
+
+    @Test
+    public void threadTruncatesTwoEpochsAfterItHasComparedTheEpoch() throws Exception {
+        lateTruncation(true, true);
+        assertNothingIsLost(A);
+    }
+
+    @Test
+    public void threadGoesOnBeforeItsBrokerFollowsAgain() throws Exception {
+        lateTruncation(true, false);
+        assertEquals(List.of("second"), acknowledged);
+        assertNothingIsLost(A);
+    }
+
+    @Test
+    public void threadTruncatesAtOnce() throws Exception {
+        lateTruncation(false, false);
+        assertEquals(List.of("second"), acknowledged);
+        assertNothingIsLost(A);
+    }
+
+    /** Replicas 1, 0: broker B is the preferred leader. The thread of A fetches another partition from B as well. */
+    private void lateTruncation(boolean late, boolean untilItFollowsAgain) throws Exception {
+        int[] assigned = {B, A};
+        hears(A, registration(assigned, A, 0, 0, A, B));
+        hears(B, registration(assigned, A, 0, 0, A, B));
+        replicas.get(A).produce("first");
+        hears(A, registration(assigned, B, 1, 1, A, B));
+        replicas.get(A).tellProducers(); // Nobody is told that the first record is safe.
+        hears(B, registration(assigned, B, 1, 1, A, B));
+
+        FetcherThread thread = new FetcherThread();
+        thread.add(1);
+        Step leads = () -> {
+            // The session of B ends, and it comes back: into the ISR as well, once it has what A has.
+            thread.remove();
+            hears(A, registration(assigned, A, 2, 2, A));
+            hears(B, registration(assigned, A, 2, 2, A));
+            fetch(B, A, 2);
+            fetch(B, A, 2);
+            fetch(B, A, 2);
+            hears(A, registration(assigned, A, 2, 3, A, B));
+            replicas.get(A).produce("second");
+            fetch(B, A, 2);
+            fetch(B, A, 2);
+            assertTrue(acknowledged.contains("second"));
+        };
+        Step follows = () -> { // The preferred leader B is elected.
+            hears(A, registration(assigned, B, 3, 4, A, B));
+            hears(B, registration(assigned, B, 3, 4, A, B));
+            thread.add(3);
+        };
+        if (late) {
+            thread.beforeTruncating = untilItFollowsAgain ? () -> {
+                leads.take();
+                follows.take();
+            } : leads;
+        }
+        thread.doWork(); // The answer is that the logs diverge: epoch 0 ends at 0 on B.
+        if (!late) {
+            assertEquals(List.of(), replicas.get(A).records());
+            leads.take();
+        }
+        if (!untilItFollowsAgain) {
+            follows.take();
+        }
+        hears(A, registration(assigned, A, 4, 5, A)); // B crashes.
+    }
+
     // --- what is asserted ----------------------------------------------------------------------------------------------
 
     private void assertNothingIsLost(int leader) {
@@ -386,6 +471,113 @@ public class AcknowledgedRecordLossTest {
         return MemoryRecords.withRecords(offset, Compression.NONE, epoch, found.toArray(new SimpleRecord[0]));
     }
 
+    /** The thread of A that fetches from B. */
+    private final class FetcherThread extends ReplicaFetcherThread {
+        /** What happens after the lock is let go under which the epoch is compared, before that of the truncation. */
+        private Step beforeTruncating = () -> { };
+
+        FetcherThread() {
+            super("fetcher", new Connection(), replicas.get(A).config, new FailedPartitions(), replicaManager(),
+                mock(ReplicaQuota.class), "");
+        }
+
+        /** ReplicaManager.applyDelta, as the broker follows in that epoch. */
+        void add(int leaderEpoch) {
+            addPartitions(CollectionConverters.asScala(Map.of(PARTITION, new InitialFetchState(
+                Option.apply(TOPIC_ID), new BrokerEndPoint(B, "localhost", 9092), leaderEpoch,
+                replicas.get(A).log().logEndOffset()))));
+        }
+
+        void remove() {
+            removePartitions(CollectionConverters.asScala(Set.of(PARTITION)));
+        }
+
+        @Override
+        public void truncateOnFetchResponse(scala.collection.Map<TopicPartition, EpochEndOffset> ends) {
+            assertFalse(partitionMapLock().isHeldByCurrentThread());
+            beforeTruncating.takeUnchecked();
+            super.truncateOnFetchResponse(ends);
+        }
+    }
+
+    private ReplicaManager replicaManager() {
+        ReplicaManager found = mock(ReplicaManager.class);
+        when(found.getPartitionOrException(PARTITION)).thenReturn(replicas.get(A).partition);
+        when(found.localLogOrException(PARTITION)).thenReturn(replicas.get(A).log());
+        when(found.replicaAlterLogDirsManager()).thenReturn(mock(ReplicaAlterLogDirsManager.class));
+        when(found.brokerTopicStats()).thenReturn(new BrokerTopicStats());
+        return found;
+    }
+
+    /** What RemoteLeaderEndPoint is, without a network: the replica of B is asked directly. */
+    private final class Connection implements LeaderEndPoint {
+        private FetchRequest.PartitionData request;
+
+        @Override
+        public boolean isTruncationOnFetchSupported() {
+            return true;
+        }
+
+        @Override
+        public void initiateClose() { }
+
+        @Override
+        public void close() { }
+
+        @Override
+        public BrokerEndPoint brokerEndPoint() {
+            return new BrokerEndPoint(B, "localhost", 9092);
+        }
+
+        @Override
+        public ResultWithPartitions<Optional<ReplicaFetch>> buildFetch(
+            Map<TopicPartition, PartitionFetchState> partitions
+        ) {
+            PartitionFetchState state = partitions.get(PARTITION);
+            request = new FetchRequest.PartitionData(TOPIC_ID, state.fetchOffset(), 0, 1,
+                Optional.of(state.currentLeaderEpoch()), state.lastFetchedEpoch());
+            return new ResultWithPartitions<>(
+                Optional.of(new ReplicaFetch(Map.of(PARTITION, request), null)), Set.of());
+        }
+
+        @Override
+        public Map<TopicPartition, FetchResponseData.PartitionData> fetch(FetchRequest.Builder unused) {
+            FetchParams params = new FetchParams(
+                A, brokerEpoch(A), 0, 1, 1, FetchIsolation.LOG_END, Optional.empty());
+            LogReadInfo found = replicas.get(B).partition.fetchRecords(
+                params, request, time.milliseconds(), 1, true, true);
+            return Map.of(PARTITION, new FetchResponseData.PartitionData().setPartitionIndex(PARTITION.partition())
+                .setDivergingEpoch(found.divergingEpoch().orElseThrow()).setRecords(MemoryRecords.EMPTY));
+        }
+
+        @Override
+        public OffsetAndEpoch fetchEarliestOffset(TopicPartition partition, int epoch) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public OffsetAndEpoch fetchLatestOffset(TopicPartition partition, int epoch) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public OffsetAndEpoch fetchEarliestLocalOffset(TopicPartition partition, int epoch) {
+            throw new UnsupportedOperationException();
+        }
+
+        /** Of tiered storage, since Kafka 4.3. */
+        public OffsetAndEpoch fetchEarliestPendingUploadOffset(TopicPartition partition, int epoch) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Map<TopicPartition, EpochEndOffset> fetchEpochEndOffsets(
+            Map<TopicPartition, OffsetForLeaderPartition> partitions
+        ) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
     private static long brokerEpoch(int broker) {
         return 1000 + broker;
     }
@@ -404,6 +596,7 @@ public class AcknowledgedRecordLossTest {
 
     /** A broker's replica. */
     private final class Replica {
+        private final KafkaConfig config;
         private final LogManager logManager;
         private final Partition partition;
         /** Records for which producers wait, each with the offset after it. */
@@ -425,7 +618,8 @@ public class AcknowledgedRecordLossTest {
             properties.put("log.dirs", folder.resolve(String.valueOf(id)).toString());
             properties.put("log.cleaner.enable", "false");
             topic.put("min.insync.replicas", "2");
-            logManager = kafka.log.LogManager.apply(new KafkaConfig(properties, false), Set.of(), resource -> topic,
+            config = new KafkaConfig(properties, false);
+            logManager = kafka.log.LogManager.apply(config, Set.of(), resource -> topic,
                 mock(Scheduler.class), time, new BrokerTopicStats(), new LogDirFailureChannel(1));
             logManager.startup(Set.of());
 

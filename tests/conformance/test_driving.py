@@ -253,6 +253,18 @@ def test_a_difference_that_settings_ask_for_is_no_failure() -> None:
     assert "leaps = true" in "\n".join(report_text(report))
 
 
+def test_a_path_of_which_steps_are_left_out_is_not_driven_to_its_end() -> None:
+    driver, _ = counting()
+    path = driver.drive(driver.walk(1, 1, 8)).steps
+    driver.mapping.is_possible = lambda model, action, arguments, answer: action == "rest"  # type: ignore[method-assign]
+    rests = sum(step.label.action == "rest" for step in path[1:] if step.label)
+    report = Report("counter", "0.0.0", {}, 1)
+    report.add(Outcome("scenario x", driver.model, driver.drive(driver.walked(path)), {}, 8))
+    assert 0 < rests < 8
+    assert (report.outcomes[0].verdict, report.outcomes[0].left_out) == ("not-driven-to-its-end", 8 - rests)
+    assert re.search(rf"scenario x +step {rests} of 8 +{8 - rests} steps left out", "\n".join(report_text(report)))
+
+
 def test_a_refusal_is_a_difference() -> None:
     driver, harness = counting()
     harness.refusal = "NOT_LEADER_OR_FOLLOWER"

@@ -323,6 +323,7 @@ def test_a_cancellation_leaves_nobody_in_the_isr_only_where_elections_may_be_unc
     )
     assert seen(story) == (2, [2], 1, 3, [0], None)
     if unclean:
+        story.tell("not cancel-partition-reassignment(p=0, leader=2)")  # It is no replica then.
         story.tell("cancel-partition-reassignment(p=0, leader=1)")
         assert seen(story) == (1, [1], 2, 4, [], None)
         assert story.value("state")[0]["replicas"] == [0, 1]

@@ -154,7 +154,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         """The ISR of a partition that is to stay where it was: without those that were added.
 
         If nobody is left it is the first replica, which counts as an unclean election; with `election = any-order` the
-        one that leads then, or the first if nobody does.
+        one of the replicas that leads then, or the first if none does.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -164,7 +164,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         for b in reversed(self.in_order):
             first = when(replicas.has(b), (isr - isr) | {b}, first)
         if self.election == "any-order" and leader is not none:
-            first = (isr - isr) | {leader}
+            first = when(replicas.has(leader), (isr - isr) | {leader}, first)
         return when(isr.is_empty, first, isr)
 
     # --- what is written --------------------------------------------------------------------------------------------
