@@ -175,8 +175,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def stop(self, s: Any, b: Any, on_disk: int | None, kept: int | None = None) -> None:
         """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way.
 
-        A broker that is shut down writes its high watermarks (`on_disk` is None). As its log is loaded again
-        (LogLoader.load) epochs go that have no record: those that start at the log end.
+        A broker that is shut down has its high watermark on disk (`on_disk` is None), one that crashes any that it had.
+        As its log is loaded again (LogLoader.load) epochs go that have no record: those that start at the log end.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}
