@@ -42,7 +42,27 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
-MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.1": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
+_IN_3_9: Final = {
+    "org.apache.kafka.server.common.ControllerRequestCompletionHandler":
+        "org.apache.kafka.server.ControllerRequestCompletionHandler",
+    "org.apache.kafka.server.common.NodeToControllerChannelManager":
+        "org.apache.kafka.server.NodeToControllerChannelManager",
+    "org.apache.kafka.server.common.RequestLocal": "kafka.server.RequestLocal",
+    "org.apache.kafka.server.network.BrokerEndPoint": "kafka.cluster.BrokerEndPoint",
+    "org.apache.kafka.server.purgatory.": "kafka.server.",
+    "org.apache.kafka.server.storage.log.": "org.apache.kafka.storage.internals.log.",
+    "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile":
+        "kafka.server.checkpoints.OffsetCheckpointFile",
+    "org.apache.kafka.storage.log.metrics.BrokerTopicStats": "kafka.server.BrokerTopicStats",
+}
+MOVED: Final[Mapping[str, Mapping[str, str]]] = {
+    "3.9": _IN_3_9,
+    "4.0": {},
+    "4.1": {},
+    "4.2": {},
+    "4.3": _SINCE_4_3,
+    "4.4": _SINCE_4_4,
+}
 """Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
