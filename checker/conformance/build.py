@@ -42,17 +42,15 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
+_SERVER: Final = "org.apache.kafka.server."
 _IN_3_9: Final = {
-    "org.apache.kafka.server.common.ControllerRequestCompletionHandler":
-        "org.apache.kafka.server.ControllerRequestCompletionHandler",
-    "org.apache.kafka.server.common.NodeToControllerChannelManager":
-        "org.apache.kafka.server.NodeToControllerChannelManager",
-    "org.apache.kafka.server.common.RequestLocal": "kafka.server.RequestLocal",
-    "org.apache.kafka.server.network.BrokerEndPoint": "kafka.cluster.BrokerEndPoint",
-    "org.apache.kafka.server.purgatory.": "kafka.server.",
-    "org.apache.kafka.server.storage.log.": "org.apache.kafka.storage.internals.log.",
-    "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile":
-        "kafka.server.checkpoints.OffsetCheckpointFile",
+    f"{_SERVER}common.ControllerRequestCompletionHandler": f"{_SERVER}ControllerRequestCompletionHandler",
+    f"{_SERVER}common.NodeToControllerChannelManager": f"{_SERVER}NodeToControllerChannelManager",
+    f"{_SERVER}common.RequestLocal": "kafka.server.RequestLocal",
+    f"{_SERVER}network.BrokerEndPoint": "kafka.cluster.BrokerEndPoint",
+    f"{_SERVER}purgatory.": "kafka.server.",
+    f"{_SERVER}storage.log.": "org.apache.kafka.storage.internals.log.",
+    "org.apache.kafka.storage.internals.checkpoint.": "kafka.server.checkpoints.",
     "org.apache.kafka.storage.log.metrics.BrokerTopicStats": "kafka.server.BrokerTopicStats",
 }
 MOVED: Final[Mapping[str, Mapping[str, str]]] = {

@@ -5,7 +5,7 @@ answer to AlterPartition is what the leader is given. `kraft_state` says what is
 docs/conformance.md has the table of what is real.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
-ClusterControlManager, ConfigurationControlManager of Kafka 4.0 to 4.4.
+ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "note_fetch": ("at-once", "apart"),
     "former_life": ("refused",),
     # the controller
+    "elr": (True, False),
     "election": ("any-order", "in-order"),
     "eligible_check": (True,),
     "last_known_leader": ("must-live",),

@@ -19,11 +19,11 @@ import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Calls that Kafka has with other arguments, or other kinds of maps, since 4.0. */
+/** Calls that Kafka has with other arguments since 4.0, or with maps of Java. */
 final class Signatures {
     private Signatures() { }
 
-    /** Metadata of the newest version for production, or where there are eligible leader replicas of the first that has them. */
+    /** Metadata of the newest version for production; eligible leader replicas need a later one. */
     static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
         MetadataVersion version =
             eligibleLeaderReplicas ? MetadataVersion.IBP_4_0_IV0 : MetadataVersion.latestProduction();

@@ -232,7 +232,8 @@ final class Broker {
         Differences.forgetLock(logManager, holding.get());
         directories.fail(holding.get());
         // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
-        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(topicPartition.topic(), topicPartition.partition()));
+        replicaManager.delayedProducePurgatory().checkAndComplete(
+            new TopicPartitionOperationKey(topicPartition.topic(), topicPartition.partition()));
         replicaManager.tryCompleteActions();
         return found;
     }

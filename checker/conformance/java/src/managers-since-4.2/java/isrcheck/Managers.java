@@ -66,7 +66,8 @@ final class Managers {
     ) {
         return new ReplicaManager(config, metrics, cluster.time, cluster.time.scheduler, logManager, Option.empty(),
             quotas, metadataCache, failures, alterPartitionManager, stats, purgatory("Produce", broker.id),
-            purgatory("Fetch", broker.id), purgatory("DeleteRecords", broker.id, UnnotedFetch.timer()), purgatory("RemoteFetch", broker.id),
+            purgatory("Fetch", broker.id), purgatory("DeleteRecords", broker.id, UnnotedFetch.timer()),
+            purgatory("RemoteFetch", broker.id),
             purgatory("RemoteListOffsets", broker.id), purgatory("ShareFetch", broker.id), () -> broker.brokerEpoch,
             Option.empty(), DirectoryEventHandler.NOOP, ReplicaManager.$lessinit$greater$default$21()) {
             @Override

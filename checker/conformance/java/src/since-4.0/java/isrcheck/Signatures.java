@@ -19,7 +19,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 
-/** Calls that Kafka 3.9 has with other arguments, or other kinds of maps. */
+/** Calls that Kafka 3.9 has with other arguments, or with maps of Scala. */
 final class Signatures {
     private Signatures() { }
 

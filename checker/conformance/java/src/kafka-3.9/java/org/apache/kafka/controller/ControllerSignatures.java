@@ -9,7 +9,7 @@ import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** What a controller of Kafka 3.9 is made of, and asked. */
+/** What a controller of Kafka 3.9 is made of, and asked, otherwise than in 4.0. */
 final class ControllerSignatures {
     private ControllerSignatures() { }
 
@@ -31,12 +31,12 @@ final class ControllerSignatures {
             replication.get().handleBrokerUncleanShutdown(broker, records));
     }
 
-    /** They are there once the version of metadata has them, which no version for production has. */
+    /** Eligible leader replicas are there where the version of metadata has them. */
     static ReplicationControlManager.Builder withElr(ReplicationControlManager.Builder builder) {
         return builder.setEligibleLeaderReplicasEnabled(true);
     }
 
-    /** Whether it was a record that 3.9 has not. */
+    /** Whether it is a record that only later versions have: none is. */
     static boolean replay(ReplicationControlManager replication, ApiMessage record) {
         return false;
     }

@@ -10,7 +10,7 @@ import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** What a controller of Kafka 3.9 is made of, and asked, in another way. */
+/** What a controller is made of, and asked, otherwise than in Kafka 3.9. */
 final class ControllerSignatures {
     private ControllerSignatures() { }
 
@@ -33,7 +33,7 @@ final class ControllerSignatures {
     }
 
     static ReplicationControlManager.Builder withElr(ReplicationControlManager.Builder builder) {
-        return builder; // A feature says so.
+        return builder; // A feature says whether they are there.
     }
 
     /** Whether it was a record that 3.9 has not. */
