@@ -42,7 +42,25 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.Exit": "org.apache.kafka.common.utils.internals.Exit",
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
-MOVED: Final[Mapping[str, Mapping[str, str]]] = {"4.0": {}, "4.1": {}, "4.2": {}, "4.3": _SINCE_4_3, "4.4": _SINCE_4_4}
+_SERVER: Final = "org.apache.kafka.server."
+_IN_3_9: Final = {
+    f"{_SERVER}common.ControllerRequestCompletionHandler": f"{_SERVER}ControllerRequestCompletionHandler",
+    f"{_SERVER}common.NodeToControllerChannelManager": f"{_SERVER}NodeToControllerChannelManager",
+    f"{_SERVER}common.RequestLocal": "kafka.server.RequestLocal",
+    f"{_SERVER}network.BrokerEndPoint": "kafka.cluster.BrokerEndPoint",
+    f"{_SERVER}purgatory.": "kafka.server.",
+    f"{_SERVER}storage.log.": "org.apache.kafka.storage.internals.log.",
+    "org.apache.kafka.storage.internals.checkpoint.": "kafka.server.checkpoints.",
+    "org.apache.kafka.storage.log.metrics.BrokerTopicStats": "kafka.server.BrokerTopicStats",
+}
+MOVED: Final[Mapping[str, Mapping[str, str]]] = {
+    "3.9": _IN_3_9,
+    "4.0": {},
+    "4.1": {},
+    "4.2": {},
+    "4.3": _SINCE_4_3,
+    "4.4": _SINCE_4_4,
+}
 """Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540

@@ -5,7 +5,7 @@ answer to AlterPartition is what the leader is given. `kraft_state` says what is
 docs/conformance.md has the table of what is real.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
-ClusterControlManager, ConfigurationControlManager of Kafka 4.0 to 4.4.
+ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "note_fetch": ("at-once", "apart"),
     "former_life": ("refused",),
     # the controller
+    "elr": (True, False),
     "election": ("any-order", "in-order"),
     "eligible_check": (True,),
     "last_known_leader": ("must-live",),
@@ -57,18 +58,23 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
 """What Kafka 4.4 does, by the setting that says so; where there are several, each is a part of it."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
+    (4, 0, 0): {"elr": (False,)},
     (4, 0, 1): {"fetch_answer": ("unchecked",)},
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""What was otherwise before a version: KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
+"""What was otherwise before a version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
+
+_BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
+"""Where a version of an earlier line has the change as well, and those after it in that line."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
     numbers = tuple(int(x) for x in version.split("."))
     found = dict(_TODAY)
     for later, otherwise in _BEFORE.items():
-        if numbers < later:
+        first = _BACKPORTED.get(later, later)
+        if numbers < later and not (numbers[:2] == first[:2] and numbers >= first):
             found.update(otherwise)
     return found
 

@@ -285,7 +285,7 @@ def test_the_mapping_has_a_call_or_a_reason_for_each_action() -> None:
 
 def test_the_mapping_names_settings_and_values_that_there_are() -> None:
     declared = load_model_class("kraft").cls.declared_settings()
-    for version in ("4.0.0", build.NEWEST):
+    for version in ("3.9.0", "4.0.0", build.NEWEST):
         for name, values in kraft.of_kafka(version).items():
             assert all(value in (declared[name].choices or (True, False)) for value in values), name
     load_model_class("kraft").cls(**kraft.walks)
@@ -307,10 +307,14 @@ def test_the_defaults_of_kraft_are_what_kafka_does() -> None:
         ("4.1.0", {"awaited_in_isr", "assigned_directory", "last_known_leader"}),
         ("4.0.1", {"awaited_in_isr", "assigned_directory", "last_known_leader"}),
         ("4.0.0", {"awaited_in_isr", "assigned_directory", "last_known_leader", "fetch_answer"}),
+        ("3.9.2", {"awaited_in_isr", "assigned_directory", "last_known_leader", "elr"}),
+        ("3.9.1", {"awaited_in_isr", "assigned_directory", "last_known_leader", "elr"}),
+        ("3.9.0", {"awaited_in_isr", "assigned_directory", "last_known_leader", "elr", "fetch_answer"}),
     ],
 )
 def test_what_an_earlier_version_of_kafka_did_otherwise(version: str, otherwise: set[str]) -> None:
     today, then = kraft.of_kafka(build.NEWEST), kraft.of_kafka(version)
+    assert set(then) == set(today)
     assert {name for name in today if then[name] != today[name]} == otherwise
 
 
@@ -324,7 +328,7 @@ def test_a_model_without_a_mapping_is_refused() -> None:
 
 
 def test_a_version_without_sources_is_refused() -> None:
-    for version in ("1.0.0", "4.2", "4.2.0; rm", "latest"):
+    for version in ("1.0.0", "3.8.1", "4.2", "4.2.0; rm", "latest"):
         with pytest.raises(Failure, match="the harness has no sources for Kafka") as caught:
             build.known_version(version)
         assert caught.value.code == Exit.UNKNOWN

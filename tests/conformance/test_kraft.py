@@ -163,7 +163,10 @@ def late_answer(harness: Harness, answers: str) -> Driven:
     return found.drive(found.walked(named(found, LATE_ANSWER)))
 
 
-@pytest.mark.parametrize(("version", "own"), [("4.0.0", "unchecked"), ("4.0.1", "checked"), (NEWEST, "checked")])
+@pytest.mark.parametrize(
+    ("version", "own"),
+    [("3.9.0", "unchecked"), ("3.9.1", "checked"), ("4.0.0", "unchecked"), ("4.0.1", "checked"), (NEWEST, "checked")],
+)
 def test_versions_before_and_after_kafka_18991_are_told_apart(version: str, own: str) -> None:
     other = "checked" if own == "unchecked" else "unchecked"
     with running(built(version)) as process:
@@ -191,6 +194,41 @@ def test_versions_before_and_after_a_change_are_told_apart(earlier: str, later: 
         verdicts.append(outcome.verdict)
         assert outcome.verdict != "conforms" or outcome.driven.taken == outcome.length
     assert verdicts == ["conforms", "differs-as-its-settings-do"]
+
+
+CLEAN_STOP: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("begin-controlled-shutdown", {"b": 1, "leader": 0}),
+    ("finish-controlled-shutdown", {"b": 1}),
+    ("register-broker", {"b": 1, "leader": 0}),
+)
+"""Broker 1 is the ELR as it stops and starts, and has lost nothing."""
+
+
+@pytest.mark.parametrize(("version", "stays"), [("3.9.2", False), ("4.0.0", True)])
+def test_versions_before_and_after_kafka_18635_are_told_apart(version: str, stays: bool) -> None:
+    """3.9 has eligible leader replicas in a version of metadata that is not for production, and heeds no clean stop."""
+    with running(built(version)) as process:
+        found = driver(process, min_isr=2, shutdowns=1)
+        driven = found.drive(found.walked(named(found, CLEAN_STOP)))
+    assert driven.taken == len(CLEAN_STOP)
+    if stays:
+        assert driven.difference is None
+    else:
+        assert driven.difference is not None
+        assert ("elr[0]", [1], []) in driven.difference.parts
+
+
+@pytest.mark.release
+def test_kafka_3_9_does_what_the_model_does_without_eligible_leader_replicas() -> None:
+    version = "3.9.2"
+    own = {name: values[0] for name, values in kraft.of_kafka(version).items()}
+    assert own["elr"] is False
+    with running(built(version)) as process:
+        report = report_on(process, version=version)
+        driven = first_difference(driver(process, **{**kraft.walks, **own}), most=15)
+    assert not report.of("differs") and not report.of("not-driven-to-its-end")
+    assert len(report.of("conforms")) >= 21
+    assert driven is None, driven
 
 
 def test_a_guard_that_is_broken_is_noticed(harness: Harness) -> None:

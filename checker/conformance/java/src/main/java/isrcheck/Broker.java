@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.File;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +29,6 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.purgatory.TopicPartitionOperationKey;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
-import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.Tuple2;
@@ -76,7 +74,7 @@ final class Broker {
         KafkaConfig config = new KafkaConfig(settings(), false);
         Metrics metrics = new Metrics();
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
-        BrokerTopicStats stats = new BrokerTopicStats();
+        BrokerTopicStats stats = new BrokerTopicStats(false);
         metadataCache = new KRaftMetadataCache(id, () -> KRaftVersion.KRAFT_VERSION_1);
         quotas = Managers.quotas(config, metrics, cluster.time);
         logManager = Differences.logManager(config, metadataCache, cluster.time, stats, failures);
@@ -140,7 +138,7 @@ final class Broker {
         }
         ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, topicPartition.topic());
         if (step.delta().configsDelta() != null && step.delta().configsDelta().changes().containsKey(topic)) {
-            logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
+            Signatures.updateTopicConfig(logManager, topic, image);
         }
         fetchers.values().forEach(Fetcher::arriveLate);
         return JsonNodeFactory.instance.objectNode();
@@ -165,7 +163,7 @@ final class Broker {
     FetchResponseData.PartitionData handleFetch(int follower, long epoch, FetchRequest.PartitionData asked) {
         AtomicReference<FetchPartitionData> said = new AtomicReference<>(null);
         replicaManager.fetchMessages(Managers.fetchParams(follower, epoch), CollectionConverters.asScala(
-            List.of(new Tuple2<>(topicIdPartition, asked))).toSeq(), QuotaFactory.UNBOUNDED_QUOTA, answers -> {
+            List.of(new Tuple2<>(topicIdPartition, asked))).toSeq(), Signatures.noQuota(), answers -> {
                 said.set(answers.head()._2());
                 return BoxedUnit.UNIT;
             });
@@ -234,7 +232,8 @@ final class Broker {
         Differences.forgetLock(logManager, holding.get());
         directories.fail(holding.get());
         // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
-        replicaManager.delayedProducePurgatory().checkAndComplete(new TopicPartitionOperationKey(topicPartition));
+        replicaManager.delayedProducePurgatory().checkAndComplete(
+            new TopicPartitionOperationKey(topicPartition.topic(), topicPartition.partition()));
         replicaManager.tryCompleteActions();
         return found;
     }
@@ -278,7 +277,7 @@ final class Broker {
             log.get().truncateTo(command.get("kept").asLong());
         }
         if (log.isPresent() && command.hasNonNull("on_disk")) {
-            checkpointFile(directory().get()).write(Map.of(topicPartition, command.get("on_disk").asLong()));
+            Signatures.writeHighWatermark(directory().get(), topicPartition, command.get("on_disk").asLong());
         }
         stopped = onDisk();
         close();
@@ -306,11 +305,6 @@ final class Broker {
         }
     }
 
-    private OffsetCheckpointFile checkpointFile(Path directory) throws Exception {
-        return new OffsetCheckpointFile(
-            new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
-    }
-
     // --- read back ---------------------------------------------------------------------------------------------------
 
     private Optional<Log> log() {
@@ -327,7 +321,7 @@ final class Broker {
         if (holding.isEmpty()) {
             return found.has("high_watermark") ? found : found.put("high_watermark", 0);
         }
-        Long known = found.get("log").isEmpty() ? null : checkpointFile(holding.get()).read().get(topicPartition);
+        Long known = found.get("log").isEmpty() ? null : Signatures.highWatermark(holding.get(), topicPartition);
         return found.put("high_watermark", known == null ? 0 : Math.min(known, found.get("log").size()));
     }
 

@@ -74,24 +74,22 @@ public final class Clock implements Time {
         }
     }
 
-    /** What no time ends. */
-    static Timer timer() {
-        return new Timer() {
-            @Override
-            public void add(TimerTask task) { }
+    /** A timer of what no time ends. */
+    static class Nothing implements Timer {
+        @Override
+        public void add(TimerTask task) { }
 
-            @Override
-            public boolean advanceClock(long timeoutMs) {
-                return false;
-            }
+        @Override
+        public boolean advanceClock(long timeoutMs) {
+            return false;
+        }
 
-            @Override
-            public int size() {
-                return 0;
-            }
+        @Override
+        public int size() {
+            return 0;
+        }
 
-            @Override
-            public void close() { }
-        };
+        @Override
+        public void close() { }
     }
 }

@@ -16,7 +16,6 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
-import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
@@ -129,7 +128,7 @@ final class Cluster {
         for (List<ApiMessage> batch : batches.subList(first, last + 1)) {
             batch.forEach(delta::replay);
         }
-        return new Step(delta, delta.apply(new MetadataProvenance(last, 1, Broker.NOW_MS, true)));
+        return new Step(delta, delta.apply(Signatures.provenance(last)));
     }
 
     TopicPartition partition() {

@@ -8,10 +8,12 @@ import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.AlterPartitionResponse;
+import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
@@ -76,7 +78,9 @@ final class ControllerChannel implements NodeToControllerChannelManager {
         request = null;
         response = null;
         handler = null;
-        expecting.onComplete(new ClientResponse(null, null, "controller", 0, 0, false, null, null, body));
+        RequestHeader asked =
+            new RequestHeader(ApiKeys.ALTER_PARTITION, ApiKeys.ALTER_PARTITION.latestVersion(), "broker", 0);
+        expecting.onComplete(new ClientResponse(asked, null, "controller", 0, 0, false, null, null, body));
         return JsonNodeFactory.instance.objectNode();
     }
 

@@ -13,7 +13,6 @@ import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metadata.ConfigRecord;
-import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
@@ -21,8 +20,6 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
-import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
-import org.apache.kafka.server.common.MetadataVersion;
 
 /** The records that a path begins with, and what images and registrations say, as JSON data. */
 final class Images {
@@ -32,7 +29,7 @@ final class Images {
 
     /** Features, the topic, its configuration, the brokers, and one partition, as we are told of them. */
     static List<ApiMessage> first(Cluster cluster, JsonNode image, boolean eligibleLeaderReplicas) {
-        List<ApiMessage> records = new ArrayList<>(features(eligibleLeaderReplicas));
+        List<ApiMessage> records = new ArrayList<>(Signatures.features(eligibleLeaderReplicas));
         Uuid topic = cluster.partition.topicId();
         records.add(new TopicRecord().setName(Cluster.TOPIC).setTopicId(topic));
         image.get("configuration").fields().forEachRemaining(x -> records.add(new ConfigRecord()
@@ -51,14 +48,6 @@ final class Images {
     /** Every broker has three directories: one is left if two fail, without which it would stop. */
     static List<Uuid> directories(int broker) {
         return IntStream.rangeClosed(1, DIRECTORIES).mapToObj(x -> new Uuid(broker + 1, x)).toList();
-    }
-
-    private static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
-        return List.of(
-            new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
-                .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()),
-            new FeatureLevelRecord().setName(EligibleLeaderReplicasVersion.FEATURE_NAME)
-                .setFeatureLevel((short) (eligibleLeaderReplicas ? 1 : 0)));
     }
 
     private static RegisterBrokerRecord registered(int id) {

@@ -1,8 +1,7 @@
 package isrcheck;
 
 import java.util.concurrent.CountDownLatch;
-import org.apache.kafka.server.purgatory.DelayedOperation;
-import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
+import org.apache.kafka.server.util.timer.Timer;
 
 /**
  * A fetch for which a leader has read, in a thread of its own that waits where Partition.updateFollowerFetchState
@@ -66,19 +65,17 @@ final class UnnotedFetch {
 
     private static final class Abandoned extends RuntimeException { }
 
-    /** The purgatory that is asked. */
-    static final class Purgatory<T extends DelayedOperation> extends DelayedOperationPurgatory<T> {
-        Purgatory(String name, int broker) {
-            super(name, Clock.timer(), broker, 1000, false, false);
-        }
-
-        @Override
-        public int numDelayed() {
-            UnnotedFetch fetch = MINE.get();
-            if (fetch != null) {
-                fetch.pause();
+    /** The timer of the purgatory that is asked: it has as many as are delayed. */
+    static Timer timer() {
+        return new Clock.Nothing() {
+            @Override
+            public int size() {
+                UnnotedFetch fetch = MINE.get();
+                if (fetch != null) {
+                    fetch.pause();
+                }
+                return super.size();
             }
-            return super.numDelayed();
-        }
+        };
     }
 }

@@ -39,6 +39,7 @@ import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
+import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -65,7 +66,8 @@ final class Managers {
     ) {
         return new ReplicaManager(config, metrics, cluster.time, cluster.time.scheduler, logManager, Option.empty(),
             quotas, metadataCache, failures, alterPartitionManager, stats, purgatory("Produce", broker.id),
-            purgatory("Fetch", broker.id), Option.apply(new UnnotedFetch.Purgatory<>("DeleteRecords", broker.id)), purgatory("RemoteFetch", broker.id),
+            purgatory("Fetch", broker.id), purgatory("DeleteRecords", broker.id, UnnotedFetch.timer()),
+            purgatory("RemoteFetch", broker.id),
             purgatory("RemoteListOffsets", broker.id), purgatory("ShareFetch", broker.id), () -> broker.brokerEpoch,
             Option.empty(), DirectoryEventHandler.NOOP, ReplicaManager.$lessinit$greater$default$21()) {
             @Override
@@ -84,7 +86,13 @@ final class Managers {
     }
 
     private static <T extends DelayedOperation> Option<DelayedOperationPurgatory<T>> purgatory(String name, int id) {
-        return Option.apply(new DelayedOperationPurgatory<T>(name, Clock.timer(), id, 1000, false, false));
+        return purgatory(name, id, new Clock.Nothing());
+    }
+
+    private static <T extends DelayedOperation> Option<DelayedOperationPurgatory<T>> purgatory(
+        String name, int id, Timer timer
+    ) {
+        return Option.apply(new DelayedOperationPurgatory<T>(name, timer, id, 1000, false, false));
     }
 
     /** Fetchers that stay, as they do where they have other partitions to fetch as well. */

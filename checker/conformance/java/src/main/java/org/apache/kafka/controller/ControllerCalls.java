@@ -128,19 +128,14 @@ public final class ControllerCalls {
         managers.clock.sleep(ControllerManagers.SESSION_NS / 1_000_000 + 1);
         for (BrokerRegistration other : managers.registrations().values()) {
             if (other.id() != broker) {
-                managers.brokers.trackBrokerHeartbeat(other.id(), other.epoch());
+                ControllerSignatures.hear(managers, other);
             }
         }
     }
 
-    /** Sessions of former lives end as well, and nothing comes of them. */
     public Decision<?> expireSession(int broker) {
         endSession(broker);
-        Decision<Boolean> found = decided(managers.replication::maybeFenceOneStaleBroker);
-        while (found.records().isEmpty() && found.answer()) {
-            found = decided(managers.replication::maybeFenceOneStaleBroker);
-        }
-        return found;
+        return Decision.of(ControllerSignatures.fenceOneStaleBroker(managers.replication), Errors.NONE);
     }
 
     /** A heartbeat of a broker that has read all metadata, as the others have. */
@@ -152,7 +147,7 @@ public final class ControllerCalls {
         for (BrokerRegistration other : managers.registrations().values()) {
             heartbeats.touch(other.id(), other.fenced(), managers.offset());
         }
-        managers.brokers.trackBrokerHeartbeat(broker, registered.epoch());
+        ControllerSignatures.hear(managers, registered);
         BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(broker)
             .setBrokerEpoch(registered.epoch()).setCurrentMetadataOffset(managers.offset()).setWantFence(wantFence)
             .setWantShutDown(wantShutDown).setOfflineLogDirs(offlineDirectories);
@@ -179,7 +174,7 @@ public final class ControllerCalls {
         finalized.featureMap().forEach((name, level) -> request.features().add(
             new BrokerRegistrationRequestData.Feature().setName(name).setMinSupportedVersion((short) 0)
                 .setMaxSupportedVersion(level)));
-        return decided(() -> managers.brokers.registerBroker(request, epoch, finalized, true));
+        return decided(() -> ControllerSignatures.registerBroker(managers, request, epoch, finalized));
     }
 
     // --- directories -------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
-import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
@@ -21,7 +20,6 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
-import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
@@ -44,24 +42,24 @@ public final class ControllerManagers {
         LogContext context = new LogContext();
         SnapshotRegistry snapshots = new SnapshotRegistry(context);
         features = new FeatureControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
-            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0)))
-            .build();
-        configurations = new ConfigurationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
-            .setKafkaConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(Map.of())
-            .setFeatureControl(features).build();
-        brokers = new ClusterControlManager.Builder().setLogContext(context).setClusterId(CLUSTER).setTime(clock)
+            .setQuorumFeatures(ControllerSignatures.quorumFeatures()).build();
+        configurations = ControllerSignatures.with(features, new ConfigurationControlManager.Builder()
+            .setLogContext(context).setSnapshotRegistry(snapshots)
+            .setKafkaConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(Map.of())).build();
+        brokers = ControllerSignatures.with(this::replication, new ClusterControlManager.Builder()
+            .setLogContext(context).setClusterId(CLUSTER).setTime(clock)
             .setSnapshotRegistry(snapshots).setSessionTimeoutNs(SESSION_NS)
-            .setReplicaPlacer(new StripedReplicaPlacer(new Random(0))).setFeatureControlManager(features)
-            .setBrokerShutdownHandler(this::handleBrokerShutdown).build();
-        replication = new ReplicationControlManager.Builder().setLogContext(context).setSnapshotRegistry(snapshots)
+            .setReplicaPlacer(new StripedReplicaPlacer(new Random(0))).setFeatureControlManager(features)).build();
+        replication = ControllerSignatures.withElr(new ReplicationControlManager.Builder()
+            .setLogContext(context).setSnapshotRegistry(snapshots)
             .setConfigurationControl(configurations).setClusterControl(brokers)
-            .setCreateTopicPolicy(Optional.empty()).setFeatureControl(features).build();
+            .setCreateTopicPolicy(Optional.empty()).setFeatureControl(features)).build();
         replay(first);
         brokers.activate();
     }
 
-    private void handleBrokerShutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {
-        replication.handleBrokerShutdown(broker, clean, records);
+    private ReplicationControlManager replication() {
+        return replication;
     }
 
     /** QuorumController.replay: each record to whom it belongs. */
@@ -82,9 +80,7 @@ public final class ControllerManagers {
                 replication.replay(x);
             } else if (record instanceof PartitionChangeRecord x) {
                 replication.replay(x);
-            } else if (record instanceof ClearElrRecord x) {
-                replication.replay(x);
-            } else {
+            } else if (!ControllerSignatures.replay(replication, record)) {
                 throw new IllegalStateException("nobody replays " + record);
             }
         }

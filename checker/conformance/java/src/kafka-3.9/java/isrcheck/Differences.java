@@ -1,0 +1,51 @@
+package isrcheck;
+
+import java.lang.reflect.Field;
+import java.nio.file.Path;
+import java.util.List;
+import kafka.log.LogManager;
+import kafka.server.AlterPartitionManager;
+import kafka.server.DefaultAlterPartitionManager;
+import kafka.server.KafkaConfig;
+import kafka.server.metadata.KRaftMetadataCache;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.util.FileLock;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** What is called in another way in another version of Kafka: its log manager, and how brokers ask for another ISR. */
+final class Differences {
+    private Differences() { }
+
+    static LogManager logManager(
+        KafkaConfig config, KRaftMetadataCache cache, Clock time, BrokerTopicStats stats, LogDirFailureChannel failures
+    ) {
+        return LogManager.apply(config, CollectionConverters.asScala(List.<String>of()).toSeq(), cache, time.scheduler,
+            time, stats, failures, true);
+    }
+
+    /** Loads logs as a broker does that hears of metadata for the first time; without an image none is a stray one. */
+    static void load(LogManager logManager, KRaftMetadataCache cache, int broker, MetadataImage image) {
+        logManager.startup(cache.getAllTopics(),
+            log -> image != null && LogManager.isStrayKraftReplica(broker, image.topics(), log));
+    }
+
+    static AlterPartitionManager alterPartitionManager(
+        ControllerChannel channel, Clock time, int broker, long brokerEpoch
+    ) {
+        return new DefaultAlterPartitionManager(channel, time.scheduler, time, broker, () -> brokerEpoch,
+            MetadataVersion::latestProduction);
+    }
+
+    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
+    static void forgetLock(LogManager logManager, Path directory) throws ReflectiveOperationException {
+        Field field = LogManager.class.getDeclaredField("dirLocks");
+        field.setAccessible(true);
+        @SuppressWarnings("unchecked")
+        var locks = (scala.collection.Seq<FileLock>) field.get(logManager);
+        field.set(logManager, CollectionConverters.asScala(CollectionConverters.asJava(locks).stream()
+            .filter(x -> !x.file().toPath().startsWith(directory)).toList()).toSeq());
+    }
+}

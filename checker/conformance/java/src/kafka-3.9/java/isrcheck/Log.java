@@ -1,0 +1,52 @@
+package isrcheck;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import kafka.cluster.Partition;
+import kafka.log.LogManager;
+import kafka.log.UnifiedLog;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.record.Records;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.storage.internals.log.EpochEntry;
+
+/** A UnifiedLog, which is not in the same package in all versions of Kafka. */
+record Log(UnifiedLog log) {
+    static Optional<Log> of(LogManager logManager, TopicPartition partition) {
+        UnifiedLog found = logManager.getLog(partition, false).getOrElse(() -> null);
+        return Optional.ofNullable(found).map(Log::new);
+    }
+
+    static Log of(Partition partition) {
+        return new Log(partition.localLogOrException());
+    }
+
+    Records records() throws Exception {
+        return log.read(log.logStartOffset(), Integer.MAX_VALUE, FetchIsolation.LOG_END, true).records;
+    }
+
+    Map<Integer, Long> epochs() {
+        Map<Integer, Long> found = new LinkedHashMap<>();
+        for (EpochEntry entry : log.leaderEpochCache().get().epochEntries()) {
+            found.put(entry.epoch, entry.startOffset);
+        }
+        return found;
+    }
+
+    String parentDirectory() {
+        return log.parentDir();
+    }
+
+    long highWatermark() {
+        return log.highWatermark();
+    }
+
+    long logStartOffset() {
+        return log.logStartOffset();
+    }
+
+    void truncateTo(long offset) {
+        log.truncateTo(offset);
+    }
+}

@@ -1,0 +1,59 @@
+package isrcheck;
+
+import java.io.File;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import kafka.log.LogManager;
+import kafka.server.QuotaFactory;
+import kafka.server.ReplicaManager;
+import kafka.server.ReplicaQuota;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Calls that Kafka has with other arguments since 4.0, or with maps of Java. */
+final class Signatures {
+    private Signatures() { }
+
+    /** Metadata of the newest version for production; eligible leader replicas need a later one. */
+    static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
+        MetadataVersion version =
+            eligibleLeaderReplicas ? MetadataVersion.IBP_4_0_IV0 : MetadataVersion.latestProduction();
+        return List.of(
+            new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(version.featureLevel()));
+    }
+
+    static MetadataProvenance provenance(long offset) {
+        return new MetadataProvenance(offset, 1, Broker.NOW_MS);
+    }
+
+    static ReplicaQuota noQuota() {
+        return QuotaFactory.UnboundedQuota$.MODULE$;
+    }
+
+    static void updateTopicConfig(LogManager logManager, ConfigResource topic, MetadataImage image) {
+        logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false, false);
+    }
+
+    private static OffsetCheckpointFile highWatermarks(Path directory) throws Exception {
+        return new OffsetCheckpointFile(
+            new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
+    }
+
+    /** The high watermark that a directory's checkpoint has; null where it has none. */
+    static Long highWatermark(Path directory, TopicPartition partition) throws Exception {
+        return (Long) highWatermarks(directory).read().get(partition).getOrElse(() -> null);
+    }
+
+    static void writeHighWatermark(Path directory, TopicPartition partition, long offset) throws Exception {
+        highWatermarks(directory).write(CollectionConverters.asScala(Map.of(partition, offset)));
+    }
+}

@@ -1,0 +1,60 @@
+package isrcheck;
+
+import java.io.File;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import kafka.log.LogManager;
+import kafka.server.QuotaFactory;
+import kafka.server.ReplicaManager;
+import kafka.server.ReplicaQuota;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+
+/** Calls that Kafka 3.9 has with other arguments, or with maps of Scala. */
+final class Signatures {
+    private Signatures() { }
+
+    /** Metadata of the newest version, and eligible leader replicas or none. */
+    static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
+        return List.of(
+            new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
+                .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()),
+            new FeatureLevelRecord().setName(EligibleLeaderReplicasVersion.FEATURE_NAME)
+                .setFeatureLevel((short) (eligibleLeaderReplicas ? 1 : 0)));
+    }
+
+    static MetadataProvenance provenance(long offset) {
+        return new MetadataProvenance(offset, 1, Broker.NOW_MS, true);
+    }
+
+    static ReplicaQuota noQuota() {
+        return QuotaFactory.UNBOUNDED_QUOTA;
+    }
+
+    static void updateTopicConfig(LogManager logManager, ConfigResource topic, MetadataImage image) {
+        logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
+    }
+
+    private static OffsetCheckpointFile highWatermarks(Path directory) throws Exception {
+        return new OffsetCheckpointFile(
+            new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
+    }
+
+    /** The high watermark that a directory's checkpoint has; null where it has none. */
+    static Long highWatermark(Path directory, TopicPartition partition) throws Exception {
+        return highWatermarks(directory).read().get(partition);
+    }
+
+    static void writeHighWatermark(Path directory, TopicPartition partition, long offset) throws Exception {
+        highWatermarks(directory).write(Map.of(partition, offset));
+    }
+}
