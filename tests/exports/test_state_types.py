@@ -274,4 +274,5 @@ KEPT = {
 
 @pytest.mark.parametrize("file", KEPT)
 def test_types_that_are_kept_are_those_of_the_model(file: str) -> None:
-    assert (ROOT / "model" / file).read_text() == run("models", *KEPT[file]).out
+    command = f"isrcheck models {' '.join(KEPT[file])}"
+    assert (ROOT / "model" / file).read_text() == run("models", *KEPT[file]).out, f"{command} > model/{file}"
