@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
-from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.settings import Setting
 
@@ -53,10 +52,13 @@ def _from(model: type[Model]) -> Variables:
 
 
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
-    """The variables at these settings; none where they do not go together."""
+    """The variables at these settings; none where they do not go together.
+
+    Nobody asked for these settings: whatever a model's own code raises at them, there are no states of it there.
+    """
     try:
         return model(**settings).domains
-    except UnknownName:
+    except Exception:
         return {}
 
 

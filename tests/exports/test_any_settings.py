@@ -38,6 +38,8 @@ class Switched(Model):
             found["queue"] = sequence(record(by=optional(broker), **numbers, **places), self.size)
         if self.alone:
             found["alone"] = flag
+        if self.size > 1 and self.queue and self.kind == "plain":
+            assert ["nobody asked for this"][self.nodes - 2]
         return found
 
 
