@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("models", short_help="Lists models, or one model's settings and invariants.")
-@click.argument("names", metavar="[NAME]", nargs=-1, shell_complete=completing.models)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completing.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
 @click.option("--types", is_flag=True, help="Print the class of its state, for editors and type checkers.")
@@ -63,12 +63,14 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
     from isrcheck.checker.exports.any_settings import at_any_settings
     from isrcheck.checker.exports.state_types import state_types
     from isrcheck.checker.library import load_model_class
+    from isrcheck.model.language import typed
     from isrcheck.model.language.profiles import BARE
 
     if len(names) > 1 and (class_name is None or settings):
         raise click.UsageError("give the class of several models a name with --as, and no -s")
-    if class_name is not None and (not class_name.isidentifier() or iskeyword(class_name)):
-        raise click.UsageError(f"--as {class_name} is no name of a class")
+    taken = class_name is not None and (iskeyword(class_name) or hasattr(typed, class_name))
+    if class_name is not None and (taken or not class_name.isidentifier()):
+        raise click.UsageError(f"--as {class_name} is no name of a class, or is one that the module imports")
     models = [load_model_class(name) for name in names]
     of = ", ".join(m.name for m in models) if class_name else models[0].cls.__name__
     given = [x for n, value in settings.items() for x in ("-s", f"{n}={value}")]

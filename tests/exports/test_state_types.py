@@ -132,6 +132,7 @@ def test_a_variable_of_each_kind(file: Path) -> None:
         ("v1", "v2", "--types", "--as", "Both", "-s", "replicas=2"),
         ("v1", "--types", "--as", "my state"),
         ("v1", "--types", "--as", "class"),
+        ("v1", "--types", "--as", "State"),
     ],
 )
 def test_options_that_do_not_go_together(options: tuple[str, ...]) -> None:
