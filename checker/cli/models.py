@@ -72,7 +72,7 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
     if class_name is not None and (taken or not class_name.isidentifier()):
         raise click.UsageError(f"--as {class_name} is no name of a class, or is one that the module imports")
     models = [load_model_class(name) for name in names]
-    of = ", ".join(m.name for m in models) if class_name else models[0].cls.__name__
+    of = models[0].cls.__name__ if len(models) == 1 else f"any of {', '.join(m.name for m in models)}"
     given = [x for n, value in settings.items() for x in ("-s", f"{n}={value}")]
     given += ["--as", class_name] if class_name else []
     begun = [model_at(model, settings, BARE) for model in models]

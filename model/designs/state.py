@@ -1,5 +1,5 @@
-"""The state of v1, v2, v3, alter-isr, majority, primary-backup, for editors and type checkers, as `isrcheck models v1
-v2 v3 alter-isr majority primary-backup --types --as DesignState` writes it.
+"""The state of any of v1, v2, v3, alter-isr, majority, primary-backup, for editors and type checkers, as `isrcheck
+models v1 v2 v3 alter-isr majority primary-backup --types --as DesignState` writes it.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class LateRecord(Value):
 
 
 class DesignState(State):
-    """What v1, v2, v3, alter-isr, majority, primary-backup has in each state."""
+    """What any of v1, v2, v3, alter-isr, majority, primary-backup has in each state."""
 
     log: Place[Per[Number | int, Per[Broker | BrokerId, Sequence[LogRecord]]], Any]
     replica: Place[Per[Number | int, Per[Broker | BrokerId, ReplicaRecord]], Any]

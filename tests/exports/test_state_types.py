@@ -152,7 +152,7 @@ def test_an_identity_has_no_order() -> None:
 
 def test_one_class_for_models_that_share_methods() -> None:
     text = run("models", "truncate-to-hw", "async-isr", "--types", "--as", "AnyState").out
-    assert "What truncate-to-hw, async-isr has in each state." in text
+    assert "What any of truncate-to-hw, async-isr has in each state." in text
     last = text[text.index("class AnyState(State):") :]
     assert [line.split(":")[0].strip() for line in last.splitlines()[3:]] == [
         *load_model_class("truncate-to-hw").cls().domains,
