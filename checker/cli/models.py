@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,44 +19,66 @@ if TYPE_CHECKING:
 
 
 @click.command("models", short_help="Lists models, or one model's settings and invariants.")
-@click.argument("name", required=False, shell_complete=completing.models)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completing.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
 @click.option("--types", is_flag=True, help="Print the class of its state, for editors and type checkers.")
+@click.option("--as", "class_name", metavar="CLASS", help="With --types: the name of that class.")
 @settings_option
-def command(name: str | None, as_json: bool, source: bool, types: bool, settings: dict[str, str]) -> None:
+def command(
+    names: tuple[str, ...],
+    as_json: bool,
+    source: bool,
+    types: bool,
+    class_name: str | None,
+    settings: dict[str, str],
+) -> None:
     """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants.
 
-    With --types, a Python module that says of each variable what it is, at the -s settings: what a method of the model
-    names as the type of its state is completed and checked.
+    With --types, a Python module that says of each variable what it is, whatever the settings, or at those of -s: what
+    a method of the model names as the type of its state is completed and checked. For several NAMEs it is one class,
+    which has what any of them has, for models that share methods; --as gives it a name.
     """
     from isrcheck.checker.library import load_model_class, model_names
 
-    if sum((source, types, as_json)) > 1 or (name is None and (source or types)):
+    if sum((source, types, as_json)) > 1 or (not names and (source or types)):
         raise click.UsageError("--source and --types go with NAME, each without the other, and without --json")
-    if settings and not types:
-        raise click.UsageError("-s goes with --types")
-    if name is None:
+    if not types and (settings or class_name is not None or len(names) > 1):
+        raise click.UsageError("-s, --as and more than one NAME go with --types")
+    if not names:
         models = [load_model_class(each) for each in model_names()]
         click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
+    elif types:
+        click.echo(_types(names, class_name, settings), nl=False)
     else:
-        model = load_model_class(name)
+        model = load_model_class(names[0])
         if source:
             click.echo(_file(model).read_text(encoding="utf-8"), nl=False)
-            return
-        if types:
-            click.echo(_types(name, model, settings), nl=False)
             return
         click.echo(json.dumps(described(model), indent=1) if as_json else _details(model))
 
 
-def _types(name: str, model: LoadedModel, settings: dict[str, str]) -> str:
-    """A module with the class of the model's state."""
+def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, str]) -> str:
+    """A module with the class of a model's state, or of the states of several models."""
+    from isrcheck.checker.exports.any_settings import at_any_settings
     from isrcheck.checker.exports.state_types import state_types
+    from isrcheck.checker.library import load_model_class
+    from isrcheck.model.language import typed
     from isrcheck.model.language.profiles import BARE
 
-    asked = shlex.join([name, "--types", *(x for n, value in settings.items() for x in ("-s", f"{n}={value}"))])
-    return state_types(model.cls.__name__, model_at(model, settings, BARE).domains, f"isrcheck models {asked}")
+    if len(names) > 1 and (class_name is None or settings):
+        raise click.UsageError("give the class of several models a name with --as, and no -s")
+    taken = class_name is not None and (iskeyword(class_name) or hasattr(typed, class_name))
+    if class_name is not None and (taken or not class_name.isidentifier()):
+        raise click.UsageError(f"--as {class_name} is no name of a class, or is one that the module imports")
+    models = [load_model_class(name) for name in names]
+    of = models[0].cls.__name__ if len(models) == 1 else f"any of {', '.join(m.name for m in models)}"
+    given = [x for n, value in settings.items() for x in ("-s", f"{n}={value}")]
+    given += ["--as", class_name] if class_name else []
+    begun = [model_at(model, settings, BARE) for model in models]
+    variables = begun[0].domains if settings else at_any_settings([type(each) for each in begun])
+    asked = shlex.join(["isrcheck", "models", *names, "--types", *given])
+    return state_types(class_name or f"{of}State", of, variables, asked)
 
 
 def described(model: LoadedModel) -> dict[str, Any]:

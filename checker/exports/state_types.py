@@ -7,6 +7,7 @@ sequence `log` holds. The text is a Python module that is imported by type check
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Final
 
 from isrcheck.model.language import domains
@@ -14,11 +15,14 @@ from isrcheck.model.language import domains
 OF_SCALARS: Final = {
     domains.Flag: ("Flag", "bool"),
     domains.Number: ("Number", "int"),
+    domains.Identity: ("Value", "int"),
     domains.Enum: ("Name", "str"),
-    domains.Broker: ("Broker", "BrokerId | None"),
+    domains.Broker: ("Broker", "BrokerId | NoBroker | None"),
     domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
 }
 """What is read, and what else may be assigned."""
+WIDTH: Final = 120
+"""Of a line of Python."""
 INDEX: Final = {
     domains.Flag: "Flag | bool",
     domains.Number: "Number | int",
@@ -27,23 +31,23 @@ INDEX: Final = {
 }
 
 
-def state_types(name: str, variables: Mapping[str, domains.Domain], command: str) -> str:
-    """The module for a model of this class, with these variables; `command` is what writes it."""
+def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], command: str) -> str:
+    """The module with the class `name`: these variables, which `of` has; `command` is what writes it."""
     writer = _Writer()
     fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
-    used = sorted({"Place", "State", *writer.used})
+    used, brokers = sorted({"Place", "State", *writer.used}), sorted(writer.brokers)
     head = [
-        f'"""The state of {name}, for editors and type checkers, as `{command}` writes it."""',
+        *_docstring(f"The state of {of}, for editors and type checkers, as `{command}` writes it.", ""),
         "",
         "from __future__ import annotations",
         "",
         *(["from typing import Any", ""] if writer.needs_any else []),
-        *(["from isrcheck.model.language.brokers import BrokerId"] if writer.needs_brokers else []),
+        *([f"from isrcheck.model.language.brokers import {', '.join(brokers)}"] if brokers else []),
         "from isrcheck.model.language.typed import (",
         *(f"    {kind}," for kind in used),
         ")",
     ]
-    classes = [*writer.classes, _class(f"{name}State", f"What {name} has in each state.", fields, "State")]
+    classes = [*writer.classes, _class(name, f"What {of} has in each state.", fields, "State")]
     return "\n".join([*head, *(line for text in classes for line in ("", "", *text)), ""])
 
 
@@ -53,7 +57,8 @@ class _Writer:
     def __init__(self) -> None:
         self.classes: list[list[str]] = []
         self.used: set[str] = set()
-        self.needs_any = self.needs_brokers = False
+        self.brokers: set[str] = set()
+        self.needs_any = False
 
     def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
         """What a part is read as, and what else may be assigned to it."""
@@ -67,11 +72,12 @@ class _Writer:
             self.used.add("Value")
             return self._record(f"{path}Record", domain, fields), "dict[str, Any]"
         if isinstance(domain, domains.Per):
-            index, element = self._noted(INDEX[type(domain.index)]), self.of(domain.element, path)[0]
-            self.used |= {"Per", index.partition(" ")[0]}
+            index, element = self._noted(INDEX.get(type(domain.index), "Any")), self.of(domain.element, path)[0]
+            self.used |= {"Per", index.partition(" ")[0]} - {"Any"}
             return f"Per[{index}, {element}]", "Any"
+        if not isinstance(domain, domains.Sequence_ | domains.Messages):
+            return "Any", "Any"
         kind = "Sequence" if isinstance(domain, domains.Sequence_) else "Messages"
-        assert isinstance(domain, domains.Sequence_ | domains.Messages)
         self.used.add(kind)
         return f"{kind}[{self.of(domain.element, path)[0]}]", "list[Any]" if kind == "Sequence" else "Any"
 
@@ -86,13 +92,23 @@ class _Writer:
 
     def _noted(self, text: str) -> str:
         self.needs_any |= "Any" in text
-        self.needs_brokers |= "BrokerId" in text
+        self.brokers |= {"BrokerId", "NoBroker"} & set(text.split(" | "))
         return text
 
 
 def _class(name: str, sentence: str, fields: list[tuple[str, str, str]], base: str) -> list[str]:
     """A class with a place for each field: its name, what it is read as, and what else may be assigned."""
-    return [f"class {name}({base}):", f'    """{sentence}"""', "", *(f"    {n}: Place[{t}, {g}]" for n, t, g in fields)]
+    places = (f"    {n}: Place[{t}, {g}]" for n, t, g in fields)
+    return [f"class {name}({base}):", *_docstring(sentence, "    "), "", *places]
+
+
+def _docstring(sentence: str, indent: str) -> list[str]:
+    """The lines of a docstring, on as many lines as it needs."""
+    words = [f'{indent}"""{sentence}"""']
+    if len(words[0]) > WIDTH:
+        lines = wrap(sentence, WIDTH, initial_indent=f'{indent}"""', subsequent_indent=indent, break_on_hyphens=False)
+        words = [*lines, f'{indent}"""']
+    return words
 
 
 def _capital(name: str) -> str:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import design_profiles, going_together
+from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs.alteration_handling import AlterationHandling
 from isrcheck.model.language import goal, some
 
@@ -91,7 +91,7 @@ class AlterIsr(AlterationHandling):
 
     # --- goals ------------------------------------------------------------------------------------------------------
 
-    def is_answered(self, s: Any, answer: str) -> Any:
+    def is_answered(self, s: State, answer: str) -> Any:
         """Whether a response with an answer is on its way."""
         return some(
             s.alteration[p][b][i].stage == answer
@@ -101,17 +101,17 @@ class AlterIsr(AlterationHandling):
         )
 
     @goal
-    def isr_is_altered(self, s: Any) -> Any:
+    def isr_is_altered(self, s: State) -> Any:
         """A controller has altered the ISR as a leader asked."""
         return self.is_answered(s, "success")
 
     @goal
-    def fenced_leader_epoch_is_answered(self, s: Any) -> Any:
+    def fenced_leader_epoch_is_answered(self, s: State) -> Any:
         """A controller answers FENCED_LEADER_EPOCH."""
         return self.is_answered(s, "fenced-leader-epoch")
 
     @goal
-    def ineligible_replica_is_answered(self, s: Any) -> Any:
+    def ineligible_replica_is_answered(self, s: State) -> Any:
         """A controller answers INELIGIBLE_REPLICA."""
         return self.is_answered(s, "ineligible-replica")
 
@@ -128,26 +128,26 @@ class AlterIsr(AlterationHandling):
         return late or again or gone or self.requests_in_flight > 1 or self.answer == "before-write"
 
     @goal(where=lambda m: m.repeats_a_version)
-    def invalid_isr_version_is_answered(self, s: Any) -> Any:
+    def invalid_isr_version_is_answered(self, s: State) -> Any:
         """A controller answers INVALID_ISR_VERSION, later called INVALID_UPDATE_VERSION."""
         return self.is_answered(s, "invalid-isr-version")
 
     @goal(where=lambda m: m.topic_changes or m.reassignments)
-    def invalid_request_is_answered(self, s: Any) -> Any:
+    def invalid_request_is_answered(self, s: State) -> Any:
         """A controller answers INVALID_REQUEST."""
         return self.is_answered(s, "invalid-request")
 
     @goal
-    def not_controller_is_answered(self, s: Any) -> Any:
+    def not_controller_is_answered(self, s: State) -> Any:
         """A broker answers NOT_CONTROLLER."""
         return self.is_answered(s, "not-controller")
 
     @goal
-    def stale_broker_epoch_is_answered(self, s: Any) -> Any:
+    def stale_broker_epoch_is_answered(self, s: State) -> Any:
         """A controller answers STALE_BROKER_EPOCH."""
         return self.is_answered(s, "stale-broker-epoch")
 
     @goal(where=lambda m: m.topic_changes)
-    def unknown_topic_or_partition_is_answered(self, s: Any) -> Any:
+    def unknown_topic_or_partition_is_answered(self, s: State) -> Any:
         """A controller answers UNKNOWN_TOPIC_OR_PARTITION."""
         return self.is_answered(s, "unknown-topic-or-partition")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.alter_isr import AlterIsr
 from isrcheck.model.designs.alterations import any_arriving_request
 from isrcheck.model.designs.controller import any_controller, any_place
@@ -23,23 +24,23 @@ class AlterIsrProof(Proof):
     invariants = ("isr-sane",)
 
     @lemma(p=any_partition, b=broker)
-    def who_leads_is_in_its_own_isr(self, s: Any, p: int, b: Any) -> Any:
+    def who_leads_is_in_its_own_isr(self, s: State, p: int, b: Any) -> Any:
         """A broker that believes to lead is in the ISR that it knows."""
         return implies(s.replica[p][b].role == "leader", s.replica[p][b].isr.has(b))
 
     @lemma(p=any_partition, b=broker, i=any_arriving_request)
-    def who_asks_for_an_isr_is_in_it(self, s: Any, p: int, b: Any, i: int) -> Any:
+    def who_asks_for_an_isr_is_in_it(self, s: State, p: int, b: Any, i: int) -> Any:
         """A broker that has an alteration under way asks for an ISR with itself in it."""
         one = s.alteration[p][b][i]
         return implies(one.stage != "none", one.isr.has(b))
 
     @lemma(c=any_controller, b=broker, place=any_place)
-    def a_command_names_a_leader_in_the_isr(self, s: Any, c: Any, b: Any, place: int) -> Any:
+    def a_command_names_a_leader_in_the_isr(self, s: State, c: Any, b: Any, place: int) -> Any:
         """The leader that a command names, if any, is in the ISR that it names."""
         sent, request = s.channel[c][b].length > place, s.channel[c][b].at(place)
         return implies(sent & ~request.leader.is_none, request.isr.has(request.leader))
 
     @lemma(p=any_partition)
-    def the_leader_is_in_the_isr(self, s: Any, p: int) -> Any:
+    def the_leader_is_in_the_isr(self, s: State, p: int) -> Any:
         """The leader, if there is one, is in the ISR."""
         return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)

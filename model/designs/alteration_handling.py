@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.alterations import ERRORS, any_arriving_request, one_of
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
@@ -80,16 +80,16 @@ class AlterationHandling(PendingIsr):
 
     # --- what a controller knows ------------------------------------------------------------------------------------
 
-    def is_latest(self, s: Any, c: Any) -> Any:
+    def is_latest(self, s: State, c: Any) -> Any:
         """Whether no other controller was elected after this one."""
         return s.own_controller_epoch[c] == s.controller_epoch if self.controller_failover else True
 
-    def known(self, s: Any, c: Any, p: int, field: str) -> Any:
+    def known(self, s: State, c: Any, p: int, field: str) -> Any:
         """A field of a partition's state as a controller knows it."""
         now = getattr(s.state[p], field)
         return when(self.is_latest(s, c), now, getattr(s.view[c][p], field)) if self.controller_failover else now
 
-    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+    def take_over(self, s: State, c: Any, epoch: Any) -> None:
         super().take_over(s, c, epoch)
         self.lose_accepted(s, c)
         for p in self.all_partitions:
@@ -103,7 +103,7 @@ class AlterationHandling(PendingIsr):
                     s.view[other][p] = when(deposed, now, s.view[other][p])
 
     @action(c=broker, actor="c")
-    def resign_as_controller(self, s: Any, c: Any) -> None:
+    def resign_as_controller(self, s: State, c: Any) -> None:
         """A deposed controller notices that it is deposed; what it had accepted and not yet written is lost."""
         if not self.controller_failover:
             return
@@ -114,11 +114,11 @@ class AlterationHandling(PendingIsr):
     def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
         return f"{c} notices that it is the controller no more, and resigns; what it had accepted is lost"
 
-    def forget_view(self, s: Any, c: Any) -> None:
+    def forget_view(self, s: State, c: Any) -> None:
         for p in self.all_partitions:
             s.view[c][p] = self.without_decision()
 
-    def lose_accepted(self, s: Any, c: Any, stopped: Any = None) -> None:
+    def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
         """What a controller has accepted is lost; alterations of a broker that stops are of a former life now."""
         for p in self.all_partitions:
             for leader in self.brokers:
@@ -134,7 +134,7 @@ class AlterationHandling(PendingIsr):
                     elif stops:
                         one.former = one.stage != "none"
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
         self.lose_accepted(s, b, stopped=b)
         if self.controller_failover:
@@ -142,19 +142,19 @@ class AlterationHandling(PendingIsr):
             if self.controllers_in_order:
                 s.asked_controller_epoch[b] = 0
 
-    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
+    def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
         """A new controller, which has seen no broker yet, writes anew what the last one may have promised to change."""
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
 
-    def begins_an_epoch(self, s: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
+    def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
         """Another leader or ISR does, if it is the controller's own decision; a new version alone does not."""
         leader, isr = choice
         other = ~known.leader.is_none if leader is none else known.leader != leader
         return changed & (other | (known.isr != isr))
 
-    def write_altered(self, s: Any, p: int, isr: Any) -> dict[str, Any]:
+    def write_altered(self, s: State, p: int, isr: Any) -> dict[str, Any]:
         """Writes an ISR that a leader asked for, at the next version, in the leader epoch that there is."""
         state = s.state[p]
         s.require(s.room(state.version < self.max_version))
@@ -164,7 +164,7 @@ class AlterationHandling(PendingIsr):
 
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
-    def refusals(self, s: Any, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
+    def refusals(self, s: State, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
         """Conditions and what is answered where one holds, in the order in which the controller looks at them."""
         one = s.alteration[p][b][i]
         leader, epoch, version = (self.known(s, c, p, name) for name in ("leader", "epoch", "version"))
@@ -188,7 +188,7 @@ class AlterationHandling(PendingIsr):
             found.append((moved, "invalid-isr-version"))
         return found
 
-    def _refused_sender(self, s: Any, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
+    def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
         """A request of a former life; and to the controller a broker without a session has no broker epoch."""
         if not self.sender_epoch_check:
             return []
@@ -197,14 +197,14 @@ class AlterationHandling(PendingIsr):
         found.append(gone & ~s.stopping.has(b) if self.shutdowns else gone)
         return [(condition, "stale-broker-epoch") for condition in found]
 
-    def _refused_members(self, s: Any, c: Any, p: int, one: Any) -> list[tuple[Any, str]]:
+    def _refused_members(self, s: State, c: Any, p: int, one: Any) -> list[tuple[Any, str]]:
         """Members that are fenced or stopping as far as the controller has seen."""
         return [(~(one.isr <= s.seen_live[c][p]), "ineligible-replica")] if self.eligible_check else []
 
-    def is_of_replicas(self, s: Any, p: int, isr: Any) -> Any:
+    def is_of_replicas(self, s: State, p: int, isr: Any) -> Any:
         return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
 
-    def asked(self, s: Any, c: Any, p: int, b: Any, i: int) -> Any:
+    def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
         """A request that a controller handles now; it has seen which brokers there are."""
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
@@ -217,7 +217,7 @@ class AlterationHandling(PendingIsr):
             s.asked_controller_epoch[b] = when(present, mine, s.asked_controller_epoch[b])
         return one
 
-    def is_in_order(self, s: Any, c: Any, p: int, b: Any, i: int) -> Any:
+    def is_in_order(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
         """Whether nothing is wrong with a request."""
         return every(~condition for condition, _ in self.refusals(s, c, p, b, i))
 
@@ -229,7 +229,7 @@ class AlterationHandling(PendingIsr):
         return f"{who} handles the request of {b} for ISR {one.isr}"
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def grant_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def grant_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller grants the ISR that a leader asks for, writes it at the next version, and answers with it."""
         if self.answer == "before-write":
             return
@@ -245,7 +245,7 @@ class AlterationHandling(PendingIsr):
         return f"{self.handling_in_words(old, c, p, b, request)}: {state}"
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def confirm_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The ISR is already the one that a leader asks for; at any version the controller says so (KAFKA-14144)."""
         if not self.idempotent_check or self.answer == "before-write":
             return
@@ -258,7 +258,7 @@ class AlterationHandling(PendingIsr):
     def told_confirm_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
-    def first_refusal(self, s: Any, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
+    def first_refusal(self, s: State, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
         """Whether the first thing that the controller notices leads to one of some answers."""
         found: Any = False
         for condition, answer in reversed(self.refusals(s, c, p, b, i)):
@@ -266,7 +266,7 @@ class AlterationHandling(PendingIsr):
         return found
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def refuse_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def refuse_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller answers a request with an error."""
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, *ERRORS))
@@ -287,7 +287,7 @@ class AlterationHandling(PendingIsr):
         return f"{self.handling_in_words(old, c, p, b, request)}: refused with {code}{why}"
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def accept_alter_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def accept_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller accepts a request, and will write the ISR later (the KIP's text)."""
         if self.answer == "after-write":
             return
@@ -300,7 +300,7 @@ class AlterationHandling(PendingIsr):
     def told_accept_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
-    def accepted(self, s: Any, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
+    def accepted(self, s: State, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
         """A request that a controller has accepted, and whether it is still at the version that there is."""
         one, state = s.alteration[p][b][i], s.state[p]
         s.require(one.stage == "accepted", self.believes(s, c))
@@ -309,7 +309,7 @@ class AlterationHandling(PendingIsr):
         return one, (state.version == one.version) & (state.epoch == one.epoch) & self.has_path(s, p)
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def write_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def write_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller writes an ISR that it has accepted, and sends it to the leader by LeaderAndIsr.
 
         It waits while a member is not eligible.
@@ -327,7 +327,7 @@ class AlterationHandling(PendingIsr):
         return f"{who} writes ISR {isr}, for which {b} had asked: {state}{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
-    def drop_accepted_isr(self, s: Any, c: Any, p: int, b: Any, request: int) -> None:
+    def drop_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller drops an accepted request, since there is a later version, and the leader hears of that."""
         if self.answer == "after-write":
             return

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.controlled_shutdown import ControlledShutdown
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.language import (
@@ -145,10 +146,10 @@ class Alterations(ControlledShutdown):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_under_way(self, s: Any, p: int, b: Any, i: int) -> Any:
+    def is_under_way(self, s: State, p: int, b: Any, i: int) -> Any:
         return s.alteration[p][b][i].stage != "none"
 
-    def is_expected(self, s: Any, p: int, b: Any, i: int) -> Any:
+    def is_expected(self, s: State, p: int, b: Any, i: int) -> Any:
         """Whether a leader still waits for what becomes of an alteration: it knows of nothing later."""
         one, replica = s.alteration[p][b][i], s.replica[p][b]
         if i not in self.all_requests:
@@ -158,7 +159,7 @@ class Alterations(ControlledShutdown):
             found = found & (one.incarnation == s.incarnation[p][b])
         return found & ~one.former if self.has_crashes else found
 
-    def answered(self, s: Any, p: int, b: Any, i: int, *answers: str) -> Any:
+    def answered(self, s: State, p: int, b: Any, i: int, *answers: str) -> Any:
         """The response to an alteration, which the leader waits for, and which is one of some."""
         one = s.alteration[p][b][i]
         s.require(one_of(one.stage, answers), self.is_expected(s, p, b, i))
@@ -170,7 +171,7 @@ class Alterations(ControlledShutdown):
 
     # --- requests and responses -------------------------------------------------------------------------------------
 
-    def new_request(self, s: Any, p: int, b: Any, isr: Any) -> dict[str, Any]:
+    def new_request(self, s: State, p: int, b: Any, isr: Any) -> dict[str, Any]:
         """What AlterIsr says: the leader epoch, the ISR asked for and the version known; all else, the model's."""
         replica = s.replica[p][b]
         found = self.no_alteration()
@@ -180,7 +181,7 @@ class Alterations(ControlledShutdown):
         return found
 
     @action(p=any_partition, b=broker, request=any_arriving_request, actor="b")
-    def ignore_response(self, s: Any, p: int, b: Any, request: int) -> None:
+    def ignore_response(self, s: State, p: int, b: Any, request: int) -> None:
         """A leader gets a response that it no longer waits for, and ignores it."""
         s.require(one_of(s.alteration[p][b][request].stage, ANSWERS))
         s.require(implies(self.is_expected(s, p, b, request), False))
@@ -190,7 +191,7 @@ class Alterations(ControlledShutdown):
         return f"{b} ignores {self.error_in_words(old, p, b, request)}, for which it does not wait any more"
 
     @action(p=any_partition, b=broker, request=any_request, actor="network", perturbation=True)
-    def lose_response(self, s: Any, p: int, b: Any, request: int) -> None:
+    def lose_response(self, s: State, p: int, b: Any, request: int) -> None:
         """A response is lost, and the leader sends the same request again."""
         if not self.lost_responses:
             return
@@ -205,7 +206,7 @@ class Alterations(ControlledShutdown):
         return f"{self.error_in_words(old, p, b, request)} to {b} is lost; it sends its request for ISR {one.isr} again"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b", perturbation=True)
-    def send_again(self, s: Any, p: int, b: Any, request: int) -> None:
+    def send_again(self, s: State, p: int, b: Any, request: int) -> None:
         """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
         if not self.late_requests:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import epoch_cache, going_together, sentences
+from isrcheck.model.designs import State, epoch_cache, going_together, sentences
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.reassignment import Reassignment
@@ -40,7 +40,7 @@ class Commands(Reassignment):
 
     # --- which commands a broker follows ----------------------------------------------------------------------------
 
-    def command(self, s: Any, c: Any, b: Any, p: int) -> Any:
+    def command(self, s: State, c: Any, b: Any, p: int) -> Any:
         """The next request in a channel, for a partition."""
         s.require(self.is_up(s, b), ~s.channel[c][b].is_empty)
         request = s.channel[c][b].first
@@ -48,13 +48,13 @@ class Commands(Reassignment):
             s.require(request.partition == p)
         return request
 
-    def is_current(self, s: Any, b: Any, request: Any) -> Any:
+    def is_current(self, s: State, b: Any, request: Any) -> Any:
         """Whether no newer controller has told a broker anything."""
         if self.command_check == "controller-epoch" and self.controller_failover:
             return request.controller_epoch >= s.heard_controller_epoch[b]
         return True
 
-    def is_followed(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_followed(self, s: State, b: Any, p: int, request: Any) -> Any:
         """Whether a broker does what a LeaderAndISR command says."""
         replica = s.replica[p][b]
         if self.command_check == "role":
@@ -66,11 +66,11 @@ class Commands(Reassignment):
             followed = followed & (request.incarnation == s.incarnation[p][b])
         return followed & (request.kind == "leader-and-isr") if self.stops_replicas else followed
 
-    def is_old_news(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_old_news(self, s: State, b: Any, p: int, request: Any) -> Any:
         """Whether a LeaderAndISR command says nothing that a broker does not know."""
         return ~self.is_followed(s, b, p, request)
 
-    def is_obeyed(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_obeyed(self, s: State, b: Any, p: int, request: Any) -> Any:
         """Whether a broker stops a replica as a StopReplica command says; that of a deletion has no leader epoch."""
         moved = request.kind == "stop-replica"
         if self.stop_replica_check == "none":
@@ -82,18 +82,18 @@ class Commands(Reassignment):
         obeyed = (moved | (request.kind == "delete-replica")) & self.is_current(s, b, request)
         return obeyed & self.is_of_this_topic(s, b, p, request)
 
-    def is_of_this_topic(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_of_this_topic(self, s: State, b: Any, p: int, request: Any) -> Any:
         return request.incarnation == s.incarnation[p][b] if self.has_topics and self.topic_id else True
 
-    def is_unnamed(self, s: Any, b: Any, request: Any) -> Any:
+    def is_unnamed(self, s: State, b: Any, request: Any) -> Any:
         """Whether a broker deletes a replica because a command with INIT does not name it."""
         return (request.kind == "not-in-init") & self.is_current(s, b, request)
 
-    def is_of_a_later_topic(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_of_a_later_topic(self, s: State, b: Any, p: int, request: Any) -> Any:
         later = request.incarnation > s.incarnation[p][b]
         return later & (request.kind == "leader-and-isr") & self.is_current(s, b, request)
 
-    def taken(self, s: Any, c: Any, b: Any, request: Any) -> None:
+    def taken(self, s: State, c: Any, b: Any, request: Any) -> None:
         """The command leaves the channel."""
         s.channel[c][b].remove_first()
         if self.controller_failover:
@@ -102,7 +102,7 @@ class Commands(Reassignment):
 
     # --- commands ---------------------------------------------------------------------------------------------------
 
-    def adopt(self, s: Any, p: int, b: Any, request: Any) -> None:
+    def adopt(self, s: State, p: int, b: Any, request: Any) -> None:
         """Keeps what a command says besides leader, epoch and ISR."""
         s.replica[p][b].version = request.version
         if self.has_topics:
@@ -121,7 +121,7 @@ class Commands(Reassignment):
         return f" with {sentences.records_in_words(records)}" if records else ", which is empty"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def become_leader_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def become_leader_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """On a LeaderAndISR command that names it leader, a broker leads; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader == b, self.is_followed(s, b, p, request))
@@ -136,7 +136,7 @@ class Commands(Reassignment):
         return f"{self.taking_in_words(old, c, b, p)} and leads{again} in epoch {request.epoch}: {ends}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def become_follower_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def become_follower_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """On a LeaderAndISR command that names another leader, a broker follows it; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader != b, self.is_followed(s, b, p, request))
@@ -159,7 +159,7 @@ class Commands(Reassignment):
         return f"{self.taking_in_words(old, c, b, p)}, {stops}{whom} and {log}{compares}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def stop_replica(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def stop_replica(self, s: State, c: Any, b: Any, p: int) -> None:
         """On a StopReplica command a broker stops fetching and deletes the partition."""
         if not self.stops_replicas:
             return
@@ -172,7 +172,7 @@ class Commands(Reassignment):
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def delete_partition_not_in_init(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def delete_partition_not_in_init(self, s: State, c: Any, b: Any, p: int) -> None:
         """A broker deletes a local partition that a LeaderAndISR command with INIT does not name."""
         if not self.stops_replicas or not self.init_flag or not self.controller_failover:
             return
@@ -185,7 +185,7 @@ class Commands(Reassignment):
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def delete_partition_of_old_topic(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def delete_partition_of_old_topic(self, s: State, c: Any, b: Any, p: int) -> None:
         """A broker gets a command with a later topic id, and first deletes its replica of the earlier topic."""
         if not self.has_topics or not self.topic_id:
             return
@@ -200,7 +200,7 @@ class Commands(Reassignment):
         return f"{b} {sees}, and first deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def ignore_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def ignore_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """A broker gets a command that is out of date, and ignores it."""
         request = self.command(s, c, b, p)
         s.require(self.is_old_news(s, b, p, request))
@@ -218,7 +218,7 @@ class Commands(Reassignment):
     # --- startup ----------------------------------------------------------------------------------------------------
 
     @action(b=broker, actor="b")
-    def on_broker_startup(self, s: Any, b: Any) -> None:
+    def on_broker_startup(self, s: State, b: Any) -> None:
         """A broker starts, registers, and reads its roles from ZooKeeper, or waits for commands.
 
         With broker epochs the controller handles each restart as a failure and then a start: the broker comes back only
@@ -244,7 +244,7 @@ class Commands(Reassignment):
                 roles.append(f"it {sentences.log_in_words(old, new, p, b)}")
         return f"{b} starts and registers: {'; '.join(roles)}"
 
-    def _take_role(self, s: Any, p: int, b: Any) -> None:
+    def _take_role(self, s: State, p: int, b: Any) -> None:
         """A replica leads or follows as ZooKeeper says; the broker deletes a partition that it is not assigned."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
@@ -271,7 +271,7 @@ class Commands(Reassignment):
             replica.truncating = here & ~leads & (length > 0)
         self._keep_epochs(s, p, b, leads, length)
 
-    def _keep_epochs(self, s: Any, p: int, b: Any, leads: Any, length: Any) -> None:
+    def _keep_epochs(self, s: State, p: int, b: Any, leads: Any, length: Any) -> None:
         """The log and the epoch cache of a replica that begins its role with so many records."""
         top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
         if self.keeps_every_partition:
@@ -287,13 +287,13 @@ class Commands(Reassignment):
         """Whether a broker that starts finds no partition that is not its own."""
         return not (self.has_topics or self.reassigns)
 
-    def _has_a_role(self, s: Any, p: int, b: Any) -> Any:
+    def _has_a_role(self, s: State, p: int, b: Any) -> Any:
         """Whether ZooKeeper says how a replica begins."""
         if self.keeps_every_partition:
             return True
         return self.has_path(s, p) & self.is_assigned(s, p, b)
 
-    def _is_stray(self, s: Any, p: int, b: Any) -> Any:
+    def _is_stray(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker that starts has a partition that it is not assigned."""
         if self.keeps_every_partition:
             return False
@@ -307,7 +307,7 @@ class Commands(Reassignment):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def another_broker_leads(self, s: Any) -> Any:
+    def another_broker_leads(self, s: State) -> Any:
         """A broker other than the first is the legitimate leader."""
         others = self.brokers[1:]
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.language import action, becomes, broker, budget, every, implies, none, number, set_of, some, when
 
@@ -37,7 +38,7 @@ class ControlledShutdown(Commands):
         return found
 
     @action(b=broker, actor="b", perturbation=True)
-    def begin_controlled_shutdown(self, s: Any, b: Any) -> None:
+    def begin_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker tells the controller that it shuts down. It stops fetching, and the controller counts it as dead."""
         if not self.shutdowns:
             return
@@ -48,7 +49,7 @@ class ControlledShutdown(Commands):
         s.stopping = s.stopping | {b}
         s.live = s.live - {b}
 
-    def takes_charge(self, s: Any, c: Any) -> Any:
+    def takes_charge(self, s: State, c: Any) -> Any:
         """Whether a controller can be told: it is the one that there is, and has looked which brokers there are."""
         looked = every(implies(self.has_path(s, p), ~s.seen_live[c][p].is_empty) for p in self.all_partitions)
         return self.acting(s, c) & self.is_controller(s, c) & looked
@@ -57,7 +58,7 @@ class ControlledShutdown(Commands):
         return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
 
     @action(b=broker, actor="b", perturbation=True)
-    def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
+    def finish_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker in controlled shutdown stops, at any time, and closes its session."""
         if not self.shutdowns:
             return
@@ -68,7 +69,7 @@ class ControlledShutdown(Commands):
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
-    def register_again(self, s: Any, b: Any) -> None:
+    def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session, and is not in controlled shutdown, registers with a new session."""
         if not self.expiries:
             return
@@ -76,17 +77,17 @@ class ControlledShutdown(Commands):
             s.require(~s.stopping.has(b))
         super().register_again(s, b)
 
-    def has_session(self, s: Any, b: Any) -> Any:
+    def has_session(self, s: State, b: Any) -> Any:
         """Whether a broker is alive to those who do not ask the controller."""
         return s.live.has(b) | s.stopping.has(b) if self.shutdowns else s.live.has(b)
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
         if self.shutdowns:
             if self.controller_failover:
                 s.controller = when(s.stopping.has(b) & (s.controller == b), none, s.controller)
             s.stopping = s.stopping - {b}
 
-    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def may_fetch(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         found = super().may_fetch(s, p, follower, leader)
         return found & ~s.stopping.has(follower) if self.shutdowns else found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.language import (
@@ -137,7 +137,7 @@ class Controller(PartitionState):
             found["heard_controller_epoch"] = per(broker, epoch)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         for c in self.controllers:
             s.seen_live[c] = [set(self.brokers) for _ in self.all_partitions]
@@ -147,25 +147,25 @@ class Controller(PartitionState):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def has_room(self, s: Any) -> Any:
+    def has_room(self, s: State) -> Any:
         return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
 
-    def acting(self, s: Any, c: Any) -> Any:
+    def acting(self, s: State, c: Any) -> Any:
         """Whether a controller believes that it is the one, and may write."""
         if not self.controller_failover:
             return True
         acts = s.acts[c] & self.is_up(s, c)
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
-    def is_controller(self, s: Any, c: Any) -> Any:
+    def is_controller(self, s: State, c: Any) -> Any:
         """Whether a controller is the one that there is, which sees who comes and goes; a deposed one need not."""
         return s.controller == c if self.controller_failover else True
 
-    def assigned(self, s: Any, p: int, brokers: Any) -> Any:
+    def assigned(self, s: State, p: int, brokers: Any) -> Any:
         """Those of some brokers to which a partition is assigned."""
         return brokers
 
-    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+    def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request of a controller about a partition."""
         found = dict(decision)
         if self.stops_replicas:
@@ -180,7 +180,7 @@ class Controller(PartitionState):
         """What a request says that names no leader."""
         return {"leader": none, "isr": set(), "epoch": epoch, "version": 0}
 
-    def send(self, s: Any, c: Any, b: Any, *requests: tuple[Any, dict[str, Any]]) -> None:
+    def send(self, s: State, c: Any, b: Any, *requests: tuple[Any, dict[str, Any]]) -> None:
         """Puts requests at the end of a channel, each where its condition holds; waits while there is no room."""
         channel = s.channel[c][b]
         for condition, request in requests:
@@ -190,17 +190,17 @@ class Controller(PartitionState):
 
     # --- leaders ----------------------------------------------------------------------------------------------------
 
-    def known_to(self, s: Any, c: Any, p: int) -> tuple[Any, Any]:
+    def known_to(self, s: State, c: Any, p: int) -> tuple[Any, Any]:
         """Leader, ISR and live brokers as the controller decides by them: what there is, or what it has read."""
         return (s.read[c][p], s.read[c][p].live) if self.reads_first else (s.state[p], s.live)
 
-    def sees_a_change(self, s: Any, c: Any, p: int) -> Any:
+    def sees_a_change(self, s: State, c: Any, p: int) -> Any:
         """Whether a controller may act on a change of /brokers/ids for a partition."""
         if self.reads_first:
             return self.acting(s, c) & s.read[c][p].done & self.has_path(s, p)
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
 
-    def decide(self, s: Any, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
+    def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
         """Writes leader and ISR in a new epoch where they change, and tells who is concerned: all, or who came back."""
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
@@ -213,7 +213,7 @@ class Controller(PartitionState):
             self.forget_read(s, c, p)
 
     def write_decision(
-        self, s: Any, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
+        self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
     ) -> None:
         """Writes a leader and an ISR where they are new, and sends them to those who are told."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
@@ -229,7 +229,7 @@ class Controller(PartitionState):
             self.send(s, c, b, (told[b], self.request(s, c, p, decision)))
         s.state[p] = when(changed, decision, state) if self.reads_first else decision
 
-    def begins_an_epoch(self, s: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
+    def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
         """Whether a new leader or ISR takes a new leader epoch."""
         return changed
 
@@ -253,7 +253,7 @@ class Controller(PartitionState):
         return f"{sees}{wrote}{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def read_leader_and_isr(self, s: Any, c: Any, p: int) -> None:
+    def read_leader_and_isr(self, s: State, c: Any, p: int) -> None:
         """Brokers came or went: the controller reads the live brokers and the LeaderAndISR path, to decide later."""
         if not self.reads_first:
             return
@@ -268,12 +268,12 @@ class Controller(PartitionState):
         path = f"({leader}, ISR {read.isr}, epoch {read.epoch}, version {read.version}) and live brokers {read.live}"
         return f"{who} reads the LeaderAndISR path{sentences.of_partition(self, p)} {path}"
 
-    def believes(self, s: Any, c: Any) -> Any:
+    def believes(self, s: State, c: Any) -> Any:
         """Whether a broker believes that it is the controller."""
         return s.acts[c] & self.is_up(s, c) if self.controller_failover else True
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def read_again(self, s: Any, c: Any, p: int) -> None:
+    def read_again(self, s: State, c: Any, p: int) -> None:
         """The controller's write fails, because the version has changed since it read; it reads again."""
         if self.controller_write != "conditional":
             return
@@ -286,16 +286,16 @@ class Controller(PartitionState):
         who = sentences.controller_in_words(self, old, c)
         return f"ZooKeeper refuses what {who} would write{sentences.of_partition(self, p)}: {there}"
 
-    def forget_read(self, s: Any, c: Any, p: int) -> None:
+    def forget_read(self, s: State, c: Any, p: int) -> None:
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
-    def candidates(self, s: Any, p: int, state: Any, live: Any) -> Any:
+    def candidates(self, s: State, p: int, state: Any, live: Any) -> Any:
         """Who may be elected: live members of the ISR; without any, and with unclean elections, any live replica."""
         inside = state.isr & live
         return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
-    def on_broker_change(self, s: Any, c: Any, p: int, leader: Any) -> None:
+    def on_broker_change(self, s: State, c: Any, p: int, leader: Any) -> None:
         """Brokers came or went: a live leader stays, or a live member of the ISR leads; dead brokers leave the ISR.
 
         With no live member of the ISR and unclean elections, any live replica leads, alone in the ISR.
@@ -315,7 +315,7 @@ class Controller(PartitionState):
         return self.decision_in_words(old, new, c, p, leads)
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def on_broker_change_without_leader(self, s: Any, c: Any, p: int) -> None:
+    def on_broker_change_without_leader(self, s: State, c: Any, p: int) -> None:
         """Brokers came or went and nobody can lead: the leader becomes -1."""
         state, live = self.known_to(s, c, p)
         s.require(self.sees_a_change(s, c, p), ~live.has(state.leader))
@@ -327,7 +327,7 @@ class Controller(PartitionState):
         return self.decision_in_words(old, new, c, p, "nobody can lead")
 
     @action(c=any_controller, p=any_partition, actor="controller", perturbation=True)
-    def on_preferred_replica_election(self, s: Any, c: Any, p: int) -> None:
+    def on_preferred_replica_election(self, s: State, c: Any, p: int) -> None:
         """The controller gives the lead to the preferred replica, broker 0, if that is live and in the ISR."""
         if not self.preferred_election:
             return
@@ -344,7 +344,7 @@ class Controller(PartitionState):
     # --- controllers ------------------------------------------------------------------------------------------------
 
     @action(c=broker, actor="c")
-    def elect_controller(self, s: Any, c: Any) -> None:
+    def elect_controller(self, s: State, c: Any) -> None:
         """A broker creates /controller. It has seen no broker yet, and will tell all, if so set by INIT first."""
         if not self.controller_failover:
             return
@@ -361,7 +361,7 @@ class Controller(PartitionState):
         epoch = becomes(old.controller_epoch, new.controller_epoch)
         return f"{c} creates /controller and is the controller: controller epoch {epoch}"
 
-    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+    def take_over(self, s: State, c: Any, epoch: Any) -> None:
         """What a new controller begins with (on_controller_failover), in its epoch."""
         s.seen_live[c] = [set() for _ in self.all_partitions]
         if self.reads_first:
@@ -373,7 +373,7 @@ class Controller(PartitionState):
                 now = {"controller_epoch": epoch}
                 self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
 
-    def said_by_init(self, s: Any, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
+    def said_by_init(self, s: State, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
         """What INIT tells a broker of a partition: leader and ISR as they are, or that it is not named."""
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
@@ -384,7 +384,7 @@ class Controller(PartitionState):
         return [(named, self.request(s, c, p, path)), (~named, unnamed)]
 
     @action(c=broker, actor="c")
-    def resign_as_controller(self, s: Any, c: Any) -> None:
+    def resign_as_controller(self, s: State, c: Any) -> None:
         """A deposed controller notices that it is deposed."""
         if not self.controller_failover:
             return
@@ -397,12 +397,12 @@ class Controller(PartitionState):
     def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
         return f"{c} notices that it is the controller no more, and resigns"
 
-    def expire(self, s: Any, b: Any) -> None:
+    def expire(self, s: State, b: Any) -> None:
         super().expire(s, b)
         if self.controller_failover:
             s.controller = when(s.controller == b, none, s.controller)
 
-    def begin_session(self, s: Any, b: Any) -> None:
+    def begin_session(self, s: State, b: Any) -> None:
         """A broker registers, and with broker epochs not before the controller has seen that it was gone."""
         if self.broker_epoch:
             s.require(~s.live.has(b))
@@ -412,7 +412,7 @@ class Controller(PartitionState):
                 s.channel[c][b] = []
         s.live = s.live | {b}
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
         if self.controller_failover:
             s.acts[b] = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.fetching import Fetching
 from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.language import action, becomes, broker, minimum, none, setting, some, when
@@ -44,7 +44,7 @@ class DataPlane(Fetching):
 
     # --- roles ------------------------------------------------------------------------------------------------------
 
-    def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
+    def become_leader(self, s: State, p: int, b: Any, epoch: Any, isr: Any) -> None:
         """Stops fetching and takes reads and writes; the high watermark stays where it was."""
         self.forget_followers(s, p, b)
         replica = s.replica[p][b]
@@ -59,7 +59,7 @@ class DataPlane(Fetching):
         if self.needs_epoch_start:
             replica.epoch_start = s.log[p][b].length
 
-    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+    def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
         """Stops leading and fetches from a leader, after a truncation; without a leader it does neither."""
         replica, log = s.replica[p][b], s.log[p][b]
         replica.role = "follower"
@@ -77,10 +77,10 @@ class DataPlane(Fetching):
             self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)
 
-    def forget_followers(self, s: Any, p: int, b: Any) -> None:
+    def forget_followers(self, s: State, p: int, b: Any) -> None:
         s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         """Neither leads nor follows; what is volatile is lost, and the high watermark is what the disk says."""
         replica = s.replica[p][b]
         replica.role = "none"
@@ -100,7 +100,7 @@ class DataPlane(Fetching):
             self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)
 
-    def delete_replica(self, s: Any, p: int, b: Any) -> None:
+    def delete_replica(self, s: State, p: int, b: Any) -> None:
         """stopReplica: stops fetching and checkpointing, and deletes the directory of the partition."""
         self.give_up_role(s, p, b, 0)
         self.keep(s, p, b, 0)
@@ -110,7 +110,7 @@ class DataPlane(Fetching):
     # --- checkpoints and crashes ------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def checkpoint_high_watermark(self, s: Any, p: int, b: Any) -> None:
+    def checkpoint_high_watermark(self, s: State, p: int, b: Any) -> None:
         """A broker writes its high watermark to disk."""
         if not self.has_crashes or self.checkpoint == "at-stop":
             return
@@ -123,7 +123,7 @@ class DataPlane(Fetching):
         return f"{b} writes its high watermark{sentences.of_partition(self, p)} to disk: {written}"
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
-    def checkpoint_without_unstarted_replica(self, s: Any, p: int, b: Any) -> None:
+    def checkpoint_without_unstarted_replica(self, s: State, p: int, b: Any) -> None:
         """A broker writes its high watermarks to disk before one of its replicas has started, and loses that one's."""
         if not self.has_crashes or self.checkpoint_all:
             return
@@ -137,7 +137,7 @@ class DataPlane(Fetching):
         return f"{b} writes {what}: the one on disk {lost}"
 
     @action(b=broker, actor="b", perturbation=True)
-    def crash(self, s: Any, b: Any) -> None:
+    def crash(self, s: State, b: Any) -> None:
         """A broker stops; logs and checkpoints survive."""
         if not self.crashes:
             return
@@ -149,7 +149,7 @@ class DataPlane(Fetching):
         return f"{b} crashes{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, kept=any_length, actor="b", perturbation=True)
-    def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
+    def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and each log loses the records at its end that had not reached the disk."""
         if not self.lossy_crashes:
             return
@@ -176,7 +176,7 @@ class DataPlane(Fetching):
                 words.append(f"of its high watermark only that on disk is left, {passed} -> {low}")
         return f": {'; '.join(words)}" if words else ""
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         """What is volatile is lost, and of each log what lies at `kept` or later."""
         s.up = s.up - {b}
         if self.acknowledgement == "until-answered":

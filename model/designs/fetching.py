@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import epoch_cache, sentences
+from isrcheck.model.designs import State, epoch_cache, sentences
 from isrcheck.model.designs.logs import Logs, any_partition
 from isrcheck.model.language import (
     action,
@@ -100,18 +100,18 @@ class Fetching(Logs):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+    def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         """Whether a broker, asked by a follower, answers as its leader."""
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
 
-    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def may_fetch(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower that is done with truncating gets an answer to its fetch."""
         answers = self.answers(s, p, leader, follower, self.fence_fetch)
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
-    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+    def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
         """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included.
 
         Members that do not fetch are of no use: once they lag the leader takes them out, if it can.
@@ -122,7 +122,7 @@ class Fetching(Logs):
         )
         return present >= self.min_isr
 
-    def end_of_epoch(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
+    def end_of_epoch(self, s: State, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         epoch = epoch_cache.floor_epoch(cache, asked, top)
@@ -131,7 +131,7 @@ class Fetching(Logs):
             answer = when((asked < 0) & cache.is_empty, end, answer)
         return epoch, answer
 
-    def truncation_point(self, s: Any, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
+    def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
         """How many records a follower keeps after a leader's answer, and whether it need not ask again.
 
         Without an answer it goes back to its high watermark. In KIP-101 it goes back to the end that it is told; from
@@ -150,11 +150,11 @@ class Fetching(Logs):
         done = (end < 0) | ~known | (floor == epoch)
         return when(end < 0, high_watermark, length), done
 
-    def truncate_to(self, s: Any, p: int, follower: Any, length: Any) -> None:
+    def truncate_to(self, s: State, p: int, follower: Any, length: Any) -> None:
         self.keep(s, p, follower, length)
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
-    def diverges(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a fetch shows that the follower's last epoch ended elsewhere in the leader's log, or is unknown."""
         if self.truncation != "on-fetch":
             return False
@@ -165,7 +165,7 @@ class Fetching(Logs):
     # --- fetch ------------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower sends its log end offset to the leader, and gets the next record and the high watermark."""
         if follower == leader:
             return
@@ -207,7 +207,7 @@ class Fetching(Logs):
         raised = f", high watermark {passed} -> {heard}" if heard != passed else ""
         return f"{asks}: {copied}{raised}{news}"
 
-    def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
+    def note_fetch(self, s: State, p: int, leader: Any, follower: Any) -> None:
         """What a leader keeps of a fetch besides the follower's log end offset."""
 
     # --- answers that are late --------------------------------------------------------------------------------------
@@ -216,13 +216,13 @@ class Fetching(Logs):
         nothing = {"leader": none, "asked_in": -1, "offset": 0, "kind": "nothing", "record": {"id": 0, "epoch": 0}}
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": -1}
 
-    def send_fetched(self, s: Any, p: int, follower: Any, leader: Any, **said: Any) -> None:
+    def send_fetched(self, s: State, p: int, follower: Any, leader: Any, **said: Any) -> None:
         """The answer to a fetch is on its way."""
         asked = {"leader": leader, "asked_in": s.replica[p][follower].epoch, "offset": s.log[p][follower].length}
         s.fetched_reply[p][follower] = {**self.no_fetched_reply(), **asked, **said}
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
-    def answer_that_logs_diverge(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def answer_that_logs_diverge(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A leader answers a fetch with the offset at which the logs diverge; the answer is on its way."""
         if follower == leader or not self.fetches_late or self.truncation != "on-fetch":
             return
@@ -237,7 +237,7 @@ class Fetching(Logs):
         on_its_way = self.fetched_in_words(new.fetched_reply[p][follower])
         return f"{follower} asks {whom} for the record at offset {end}; on its way is {on_its_way}"
 
-    def heeds_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def heeds_fetched(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower acts on the answer to a fetch: it follows that leader, and is where it was.
 
         In another epoch the same offset may mean other records (KAFKA-18991).
@@ -250,7 +250,7 @@ class Fetching(Logs):
         return expected & (reply.asked_in == replica.epoch) if self.fetch_reply == "checked" else expected
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def handle_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def handle_fetched(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower gets the answer to its fetch: it appends the record, or truncates to where the logs diverge."""
         if follower == leader or not self.fetches_late:
             return
@@ -282,7 +282,7 @@ class Fetching(Logs):
         return f"{gets}: it {did}" + (f", high watermark {passed} -> {heard}" if passed != heard else "")
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def ignore_fetched(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def ignore_fetched(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A replica gets the answer to a fetch that it no longer waits for, and ignores it."""
         if follower == leader or not self.fetches_late:
             return
@@ -300,7 +300,7 @@ class Fetching(Logs):
         return f"{found}, high watermark {reply.high_watermark}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def fetch_out_of_range(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch_out_of_range(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower fetches past the leader's log end, gets OffsetOutOfRange, and truncates to that log end."""
         if follower == leader or self.truncation == "on-fetch":
             return
@@ -317,7 +317,7 @@ class Fetching(Logs):
     # --- truncation -------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def ask_where_epoch_ends(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def ask_where_epoch_ends(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A new follower asks the leader where the epoch of its last record ends; the answer is on its way."""
         if follower == leader or not self.replies_late:
             return
@@ -333,7 +333,7 @@ class Fetching(Logs):
         return f"{follower} asks {whom} where the epoch of its last record ends; the answer is on its way: {said}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def truncate(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower learns from the leader where the epoch of its last record ends, and truncates."""
         if follower == leader or not self.has_epoch_cache:
             return
@@ -365,17 +365,17 @@ class Fetching(Logs):
         whom = sentences.leader_in_words(self, old, p, leader)
         return f"{follower} compares the epochs of its log with those of {whom} and {log}{asks}"
 
-    def heeds(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def heeds(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower acts on the answer that it has got from a leader."""
         reply, replica = s.reply[p][follower], s.replica[p][follower]
         expected = (reply.leader == leader) & self.follows(s, p, follower, leader) & replica.truncating
         return expected & (reply.asked_in == replica.epoch) if self.truncation_reply == "checked" else expected
 
-    def drop_reply(self, s: Any, p: int, follower: Any) -> None:
+    def drop_reply(self, s: State, p: int, follower: Any) -> None:
         s.reply[p][follower] = {"leader": none, "asked_in": -1, "epoch": -1, "end": -1}
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def ignore_reply(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def ignore_reply(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A replica gets an answer from a broker that it no longer follows, and ignores it."""
         if follower == leader or not self.replies_late:
             return
@@ -386,7 +386,7 @@ class Fetching(Logs):
         return f"{follower} ignores the answer of {leader} where an epoch ends: it does not ask that broker any more"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def raise_high_watermark_before_truncating(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def raise_high_watermark_before_truncating(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower learns that the logs diverge, and takes the high watermark of that answer before it truncates."""
         if follower == leader or self.truncation != "on-fetch" or self.truncate_before_high_watermark:
             return

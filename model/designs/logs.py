@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import epoch_cache, going_together, sentences
+from isrcheck.model.designs import State, epoch_cache, going_together, sentences
 from isrcheck.model.designs.producers import Producers
 from isrcheck.model.language import (
     action,
@@ -195,66 +195,66 @@ class Logs(Producers):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def greatest_epoch_is_reached(self, s: Any) -> Any:
+    def greatest_epoch_is_reached(self, s: State) -> Any:
         return some(s.replica[p][b].epoch == self.max_leader_epoch for p in self.all_partitions for b in self.brokers)
 
-    def is_up(self, s: Any, b: Any) -> Any:
+    def is_up(self, s: State, b: Any) -> Any:
         return s.up.has(b) if self.has_crashes else True
 
-    def leads(self, s: Any, p: int, b: Any) -> Any:
+    def leads(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker believes that it leads the partition; a zombie does."""
         return (s.replica[p][b].role == "leader") & self.is_up(s, b)
 
-    def follows(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         replica = s.replica[p][follower]
         return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
 
-    def end_seen_by(self, s: Any, p: int, leader: Any, member: Any) -> Any:
+    def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
         """A log end offset as the leader knows it: its own, or that of a follower's last fetch."""
         return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
-    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+    def quorum_isr(self, s: State, p: int, leader: Any) -> Any:
         """The replicas that must have a record before the leader commits it."""
         return s.replica[p][leader].isr
 
-    def may_commit(self, s: Any, p: int, leader: Any) -> Any:
+    def may_commit(self, s: State, p: int, leader: Any) -> Any:
         """Whether a leader looks at its high watermark at all."""
         return True
 
-    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
+    def takes_writes(self, s: State, p: int, leader: Any) -> Any:
         """Whether a leader's ISR is as large as min.insync.replicas asks for."""
         return s.replica[p][leader].isr.size >= self.min_isr
 
-    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+    def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
         """Whether what a leader commits is on as many replicas as min.insync.replicas asks for."""
         return self.quorum_isr(s, p, leader).size >= self.min_isr
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def is_legitimate(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker leads that should."""
         return self.leads(s, p, b)
 
-    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
         """Whether what a replica commits and serves belongs to the topic that there is now."""
         return True
 
-    def keep(self, s: Any, p: int, b: Any, length: Any) -> None:
+    def keep(self, s: State, p: int, b: Any, length: Any) -> None:
         """Truncates a log, and its epoch cache with it."""
         s.log[p][b].truncate(length)
         if self.has_epoch_cache:
             s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
 
-    def noted_epoch(self, s: Any, p: int, b: Any, epoch: Any, start: Any) -> Any:
+    def noted_epoch(self, s: State, p: int, b: Any, epoch: Any, start: Any) -> Any:
         """The epoch cache after a record of an epoch was appended at an offset."""
         cache = s.epoch_cache[p][b]
         return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache
 
     # --- produce and commit -----------------------------------------------------------------------------------------
 
-    def append_record(self, s: Any, p: int, b: Any) -> None:
+    def append_record(self, s: State, p: int, b: Any) -> None:
         self.append_as(s, p, b, s.next_record_id)
         s.next_record_id += 1
 
-    def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
+    def append_as(self, s: State, p: int, b: Any, i: Any, has_it: Any = False) -> None:
         """Appends a record with an id, unless the leader has it and looks for that."""
         replica, log = s.replica[p][b], s.log[p][b]
         s.require(self.leads(s, p, b), i < self.max_records, s.room(when(has_it, True, ~log.is_full)))
@@ -265,7 +265,7 @@ class Logs(Producers):
         s.log[p][b] = when(has_it, log, appended)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
-    def produce(self, s: Any, p: int, b: Any) -> None:
+    def produce(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
         s.require(self.takes_writes(s, p, b))
         again = self.is_retry(s)
@@ -289,7 +289,7 @@ class Logs(Producers):
         return f"a producer with acks=all writes to {leader} {written}"
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
-    def produce_acks_one(self, s: Any, p: int, b: Any) -> None:
+    def produce_acks_one(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=1 writes and is told of success at once."""
         if not self.acks_one:
             return
@@ -301,7 +301,7 @@ class Logs(Producers):
         written = f"record {record.id}: offset {at}, epoch {record.epoch}; it is acknowledged at once"
         return f"a producer with acks=1 writes to {sentences.leader_in_words(self, old, p, b)} {written}"
 
-    def end_to_commit(self, s: Any, p: int, b: Any) -> Any:
+    def end_to_commit(self, s: State, p: int, b: Any) -> Any:
         """The least log end offset that a leader knows of the replicas that it waits for."""
         end = s.log[p][b].length
         for f in self.brokers:
@@ -309,7 +309,7 @@ class Logs(Producers):
         return end
 
     @action(p=any_partition, b=broker, actor="b")
-    def commit(self, s: Any, p: int, b: Any) -> None:
+    def commit(self, s: State, p: int, b: Any) -> None:
         """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
         replica, end = s.replica[p][b], self.end_to_commit(s, p, b)
         s.require(self.leads(s, p, b), end > replica.high_watermark, self.may_commit(s, p, b))
@@ -323,7 +323,7 @@ class Logs(Producers):
         reached = f"as far as it knows all of {awaited} have reached that offset"
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
-    def note_commit(self, s: Any, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
+    def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
         """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the topic that there is.
 
         Whom the leader tells of success does not depend on that. The commit begins at the high watermark so far. With
@@ -345,7 +345,7 @@ class Logs(Producers):
         s.committed[p].records = records
         s.committed[p].rewritten = rewritten
 
-    def forget_history(self, s: Any, p: int) -> None:
+    def forget_history(self, s: State, p: int) -> None:
         """Ghosts of a topic that is gone: nothing that was told until now is owed any more."""
         for i in range(self.max_records):
             gone = self.is_of(s, p, i)
@@ -358,21 +358,21 @@ class Logs(Producers):
             s.consumed[p] = []
             s.told_out_of_range[p] = False
 
-    def is_of(self, s: Any, p: int, i: int) -> Any:
+    def is_of(self, s: State, p: int, i: int) -> Any:
         """Whether a record was committed in a partition or is in some log of it; all are of a single one."""
         if self.partitions == 1:
             return True
-        places = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]
+        places: Any = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]
         return some((records.length > o) & (records.at(o).id == i) for records in places for o in range(self.log_size))
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
-    def serves_consumers(self, s: Any, p: int, b: Any) -> Any:
+    def serves_consumers(self, s: State, p: int, b: Any) -> Any:
         follows = (s.replica[p][b].role == "follower") & self.is_up(s, b)
         return self.leads(s, p, b) | follows if self.follower_reads else self.leads(s, p, b)
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
-    def consume(self, s: Any, p: int, b: Any) -> None:
+    def consume(self, s: State, p: int, b: Any) -> None:
         """A consumer reads the next record below the high watermark."""
         if not self.consumers:
             return
@@ -386,7 +386,7 @@ class Logs(Producers):
         return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
-    def refuse_consumer(self, s: Any, p: int, b: Any) -> None:
+    def refuse_consumer(self, s: State, p: int, b: Any) -> None:
         """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
         if not self.consumers:
             return
@@ -403,12 +403,12 @@ class Logs(Producers):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def record_is_committed(self, s: Any) -> Any:
+    def record_is_committed(self, s: State) -> Any:
         """A record is committed."""
         return some(s.committed[p].records.length > 0 for p in self.all_partitions)
 
     @goal
-    def everything_is_replicated(self, s: Any) -> Any:
+    def everything_is_replicated(self, s: State) -> Any:
         """Every record ever written is in every log."""
         logs = [s.log[p][b] for p in self.all_partitions for b in self.brokers]
         whole = every(log == s.log[p][self.brokers[0]] for p in self.all_partitions for log in logs)

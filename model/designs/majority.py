@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import design_profiles, going_together
+from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs.majority_messages import LateMessages
 from isrcheck.model.language import goal, setting, some
 
@@ -51,6 +51,6 @@ class MajorityVote(LateMessages):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def another_broker_is_elected(self, s: Any) -> Any:
+    def another_broker_is_elected(self, s: State) -> Any:
         """A broker other than the first is the last one elected."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])

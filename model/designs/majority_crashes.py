@@ -1,10 +1,9 @@
 """Majority vote, disks: what a replica has flushed when its broker crashes.
 
-A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers anybody: a
-follower its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote
-before it gives it. What is not flushed may be on disk all the same: a lossy crash (of the machine, not of the process)
-takes any end of it away. An epoch that is read back is at least that of the last record (as Kafka's raft client reads
-its quorum-state file).
+A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers: a follower
+its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote before it
+gives it. What is not flushed may be on disk all the same: a lossy crash (of the machine, not of the process) takes any
+end of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that are not read back as written.
 
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.majority_elections import ElectionsByMajority
 from isrcheck.model.language import action, asked, becomes, broker, budget, none, setting, when
 
@@ -63,18 +63,18 @@ class CrashingReplicas(ElectionsByMajority):
         """No checkpoint of a high watermark, for a leader finds it again by counting copies; what is flushed."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
-    def flush(self, s: Any, p: int, b: Any, end: Any) -> None:
+    def flush(self, s: State, p: int, b: Any, end: Any) -> None:
         """A replica flushes its log up to an offset, for it will say that it has it."""
         if self.knows_flushed:
             s.flushed[p][b] = when(end > s.flushed[p][b], end, s.flushed[p][b])
 
-    def truncate_flushed(self, s: Any, p: int, b: Any, end: Any) -> None:
+    def truncate_flushed(self, s: State, p: int, b: Any, end: Any) -> None:
         if self.knows_flushed:
             s.flushed[p][b] = when(end < s.flushed[p][b], end, s.flushed[p][b])
 
     # --- crashes ----------------------------------------------------------------------------------------------------
 
-    def stop(self, s: Any, b: Any) -> None:
+    def stop(self, s: State, b: Any) -> None:
         """What is volatile is lost."""
         s.up = s.up - {b}
         for p in self.all_partitions:
@@ -83,7 +83,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.replica[p][b].high_watermark = 0
 
     @action(b=broker, actor="b", perturbation=True)
-    def crash(self, s: Any, b: Any) -> None:
+    def crash(self, s: State, b: Any) -> None:
         """A broker stops; its log, its epoch and its vote survive."""
         if not self.crashes:
             return
@@ -94,7 +94,7 @@ class CrashingReplicas(ElectionsByMajority):
     def told_crash(self, old: Any, new: Any, b: Any) -> str:
         return f"{b}{self.leading_in_words(old, b)} crashes; its disk keeps {self.kept_in_words(old, b)}"
 
-    def crash_lossily(self, s: Any, b: Any, kept: int) -> None:
+    def crash_lossily(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and of its log only so many records had reached its disk."""
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         for p in self.all_partitions:
@@ -107,7 +107,7 @@ class CrashingReplicas(ElectionsByMajority):
         self.stop(s, b)
 
     @action(b=broker, kept=any_length, actor="b", perturbation=True)
-    def crash_with_loss(self, s: Any, b: Any, kept: int) -> None:
+    def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and loses unflushed records at the end of its log; its vote survives."""
         if not self.lossy_crashes or not self.flushes_votes:
             return
@@ -119,7 +119,7 @@ class CrashingReplicas(ElectionsByMajority):
         return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
 
     @action(b=broker, kept=any_length, epoch=any_epoch, actor="b", perturbation=True)
-    def crash_and_forget(self, s: Any, b: Any, kept: int, epoch: int) -> None:
+    def crash_and_forget(self, s: State, b: Any, kept: int, epoch: int) -> None:
         """A broker stops and loses an unflushed vote; perhaps also its epoch and the end of its log."""
         if not self.lossy_crashes or self.flushes_votes:
             return
@@ -159,7 +159,7 @@ class CrashingReplicas(ElectionsByMajority):
         return f"record {found.id} of epoch {found.epoch}"
 
     @action(b=broker, actor="b")
-    def restart(self, s: Any, b: Any) -> None:
+    def restart(self, s: State, b: Any) -> None:
         """A broker starts again, and waits for a leader."""
         if not self.has_crashes or not self.restarts:
             return

@@ -1,8 +1,7 @@
 """Majority vote, elections: a replica leads in an epoch in which most replicas have voted for it.
 
 A replica stands in a new epoch and asks the others for their votes (RequestVote of Raft), of which each has one in
-every epoch. `elected` is a ghost: the leader elected last, in the epoch that is the greatest in which anybody was
-elected.
+every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
 
 Left out: timeouts (a replica stands at any moment, or, where `timeouts` is 0, only when no leader is up and it would be
 elected: Raft's pre-vote).
@@ -12,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import UNKNOWN, Logs, any_partition
 from isrcheck.model.designs.replica_sentences import now
 from isrcheck.model.language import (
@@ -83,7 +83,7 @@ class ElectionsByMajority(Logs):
             found["timeouts"] = number(0, self.timeouts)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         """Broker 0 leads in epoch 0, elected by all."""
         first = self.broker(0)
         if self.has_crashes:
@@ -98,25 +98,25 @@ class ElectionsByMajority(Logs):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def is_legitimate(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker leads, and nobody was elected later."""
         return self.leads(s, p, b) & (s.elected[p].leader == b) & (s.elected[p].epoch == s.replica[p][b].epoch)
 
-    def take_role(self, s: Any, p: int, b: Any, role: str, leader: Any) -> None:
+    def take_role(self, s: State, p: int, b: Any, role: str, leader: Any) -> None:
         s.replica[p][b].role = role
         s.replica[p][b].leader = leader
         s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
 
-    def last_epoch(self, s: Any, p: int, b: Any) -> Any:
+    def last_epoch(self, s: State, p: int, b: Any) -> Any:
         """The epoch of a log's last record, -1 if there is none."""
         log = s.log[p][b]
         return when(log.is_empty, -1, log.last.epoch)
 
-    def accepts(self, s: Any, p: int, voter: Any, candidate: Any) -> Any:
+    def accepts(self, s: State, p: int, voter: Any, candidate: Any) -> Any:
         """Whether a replica may vote for another's log."""
         return self.accepts_log(s, p, voter, self.last_epoch(s, p, candidate), s.log[p][candidate].length)
 
-    def accepts_log(self, s: Any, p: int, voter: Any, others_last: Any, other: Any) -> Any:
+    def accepts_log(self, s: State, p: int, voter: Any, others_last: Any, other: Any) -> Any:
         """Whether a replica may vote for a log whose last record is of an epoch and that ends at an offset."""
         mine = s.log[p][voter].length
         if self.vote == "any":
@@ -126,16 +126,16 @@ class ElectionsByMajority(Logs):
         last = self.last_epoch(s, p, voter)
         return (others_last > last) | ((others_last == last) & (other >= mine))
 
-    def may_vote(self, s: Any, p: int, voter: Any, epoch: Any) -> Any:
+    def may_vote(self, s: State, p: int, voter: Any, epoch: Any) -> Any:
         """Whether a replica has not voted in an epoch, nor knows of a later one."""
         own = s.replica[p][voter]
         return (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
 
-    def grants(self, s: Any, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
+    def grants(self, s: State, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
         """Whether a replica that is up votes for another in an epoch: it has not voted in it, nor in a later one."""
         return self.is_up(s, voter) & self.may_vote(s, p, voter, epoch) & self.accepts(s, p, voter, candidate)
 
-    def give_vote(self, s: Any, p: int, voter: Any, epoch: Any) -> None:
+    def give_vote(self, s: State, p: int, voter: Any, epoch: Any) -> None:
         """A replica votes in an epoch; if it leads itself, in an earlier one, it ceases to."""
         own = s.replica[p][voter]
         own.epoch = epoch
@@ -145,7 +145,7 @@ class ElectionsByMajority(Logs):
 
     # --- elections --------------------------------------------------------------------------------------------------
 
-    def stand(self, s: Any, p: int, b: Any) -> None:
+    def stand(self, s: State, p: int, b: Any) -> None:
         """A replica votes for itself in a new epoch."""
         epoch = s.replica[p][b].epoch + 1
         s.require(self.is_up(s, b), s.replica[p][b].role != "leader", s.room(epoch <= self.max_leader_epoch))
@@ -154,13 +154,13 @@ class ElectionsByMajority(Logs):
         s.replica[p][b].votes = {b}
         self.take_role(s, p, b, "candidate", none)
 
-    def would_win(self, s: Any, p: int, b: Any) -> Any:
+    def would_win(self, s: State, p: int, b: Any) -> Any:
         """Whether most replicas are up and would vote for a replica in its next epoch (pre-vote)."""
         epoch = s.replica[p][b].epoch + 1
         votes = [self.grants(s, p, voter, b, epoch) if voter != b else self.is_up(s, b) for voter in self.brokers]
         return count(votes) >= self.majority
 
-    def is_winning(self, s: Any, p: int) -> Any:
+    def is_winning(self, s: State, p: int) -> Any:
         """Whether a candidate is there that most replicas have voted for, or still may."""
         possible = []
         for b in self.brokers:
@@ -173,7 +173,7 @@ class ElectionsByMajority(Logs):
         return some(possible)
 
     @action(p=any_partition, b=broker, actor="b")
-    def stand_for_election(self, s: Any, p: int, b: Any) -> None:
+    def stand_for_election(self, s: State, p: int, b: Any) -> None:
         """No leader is up: a replica that a majority would vote for becomes a candidate."""
         if self.votes != "one-by-one":
             return
@@ -185,7 +185,7 @@ class ElectionsByMajority(Logs):
         return f"{b}, {self.last_in_words(old, p, b)}, finds no leader up and stands for election in epoch {epochs}"
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
-    def time_out(self, s: Any, p: int, b: Any) -> None:
+    def time_out(self, s: State, p: int, b: Any) -> None:
         """A replica has not heard of a leader for too long, and becomes a candidate."""
         if not self.timeouts or self.votes != "one-by-one":
             return
@@ -205,7 +205,7 @@ class ElectionsByMajority(Logs):
         return f"whose log ends at {len(log)} with a record of epoch {log[-1].epoch}" if log else "whose log is empty"
 
     @action(p=any_partition, voter=broker, candidate=broker, actor="voter")
-    def grant_vote(self, s: Any, p: int, voter: Any, candidate: Any) -> None:
+    def grant_vote(self, s: State, p: int, voter: Any, candidate: Any) -> None:
         """A replica votes for a candidate (RequestVote); if it led in an earlier epoch, it steps down."""
         if voter == candidate or self.votes != "one-by-one":
             return
@@ -223,7 +223,7 @@ class ElectionsByMajority(Logs):
         return f"{voter}, {self.last_in_words(old, p, voter)}, {whom.rstrip(',')}: votes for {candidate} {votes}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def become_leader(self, s: Any, p: int, b: Any) -> None:
+    def become_leader(self, s: State, p: int, b: Any) -> None:
         """A candidate with the votes of a majority becomes leader."""
         if self.votes != "one-by-one":
             return
@@ -236,13 +236,13 @@ class ElectionsByMajority(Logs):
         replica = old.replica[p][b]
         return f"{b}, {self.last_in_words(old, p, b)}, leads in epoch {replica.epoch} with the votes of {replica.votes}"
 
-    def note_election(self, s: Any, p: int, b: Any, epoch: Any) -> None:
+    def note_election(self, s: State, p: int, b: Any, epoch: Any) -> None:
         later = epoch > s.elected[p].epoch
         s.elected[p].leader = when(later, b, s.elected[p].leader)
         s.elected[p].epoch = when(later, epoch, s.elected[p].epoch)
 
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b")
-    def elect(self, s: Any, p: int, b: Any, voters: Any) -> None:
+    def elect(self, s: State, p: int, b: Any, voters: Any) -> None:
         """No leader is up: just enough replicas for a majority elect one of them."""
         if self.votes != "at-once" or b not in voters or len(voters) != self.majority:
             return
@@ -253,7 +253,7 @@ class ElectionsByMajority(Logs):
         return f"with no leader up, {self.winning_in_words(old, new, p, b, voters)}"
 
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", perturbation=True)
-    def depose(self, s: Any, p: int, b: Any, voters: Any) -> None:
+    def depose(self, s: State, p: int, b: Any, voters: Any) -> None:
         """A replica has not heard of the leader for too long: just enough replicas for a majority elect it."""
         if self.votes != "at-once" or not self.timeouts or b not in voters or len(voters) != self.majority:
             return
@@ -271,7 +271,7 @@ class ElectionsByMajority(Logs):
         epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         return f"{voters} elect {b}, {self.last_in_words(old, p, b)}: it leads in epoch {epochs}{over}"
 
-    def win(self, s: Any, p: int, b: Any, voters: Any) -> None:
+    def win(self, s: State, p: int, b: Any, voters: Any) -> None:
         """A replica is elected in its next epoch by some others."""
         epoch = s.replica[p][b].epoch + 1
         s.require(self.is_up(s, b), s.room(epoch <= self.max_leader_epoch))
@@ -287,7 +287,7 @@ class ElectionsByMajority(Logs):
         self.note_election(s, p, b, epoch)
 
     @action(p=any_partition, b=broker, leader=broker, actor="b")
-    def hear_of_leader(self, s: Any, p: int, b: Any, leader: Any) -> None:
+    def hear_of_leader(self, s: State, p: int, b: Any, leader: Any) -> None:
         """A replica hears of a leader in its own epoch or a later one, and follows it."""
         if b == leader:
             return
@@ -311,7 +311,7 @@ class ElectionsByMajority(Logs):
         return f", {was} of epoch {before.epoch}," if was else ""
 
     @action(p=any_partition, b=broker, other=broker, actor="b")
-    def hear_of_later_epoch(self, s: Any, p: int, b: Any, other: Any) -> None:
+    def hear_of_later_epoch(self, s: State, p: int, b: Any, other: Any) -> None:
         """A replica learns of a later epoch from one that it cannot follow or vote for; it steps down."""
         if b == other:
             return

@@ -2,8 +2,7 @@
 
 A request and its answer are one step, except for so many that are *late*: such a message is in the network from then
 on, and arrives at any time afterwards, once, more than once or never. So it may also be a copy of one that arrived in
-time, and one that is lost. Whoever gets it does what it would have done in time, unless it is of an earlier epoch
-(`epoch_check`).
+time, and one that is lost. Who gets it does as it would have in time, unless its epoch is over (`epoch_check`).
 
 A fetch says up to where a follower has its leader's log: it is Raft's answer to AppendEntries, and its answer is
 AppendEntries. A late fetch is counted, and its answer concerns nobody any more; a late answer counts for a follower
@@ -20,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.majority_replication import PulledLogs
 from isrcheck.model.language import (
@@ -94,14 +94,14 @@ class LateMessages(PulledLogs):
             found["late"] = per(any_partition(self), per(any_place(self), message))
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         if self.late_messages:
             for p in self.all_partitions:
                 for i in range(self.late_messages):
                     s.late[p][i].last_epoch = -1
 
-    def send_late(self, s: Any, p: int, kind: str, sender: Any, receiver: Any, **says: Any) -> None:
+    def send_late(self, s: State, p: int, kind: str, sender: Any, receiver: Any, **says: Any) -> None:
         """Puts a message into the network, in the first place that is free."""
         s.require(s.late[p][self.late_messages - 1].kind == "none")
         fields = {"epoch": 0, "end": 0, "last_epoch": -1, "id": 0, "high_watermark": 0, **says}
@@ -114,7 +114,7 @@ class LateMessages(PulledLogs):
             for name, value in fields.items():
                 setattr(place, name, when(here, value, getattr(place, name)))
 
-    def arriving(self, s: Any, p: int, i: int, kind: str, sender: Any, receiver: Any) -> Any:
+    def arriving(self, s: State, p: int, i: int, kind: str, sender: Any, receiver: Any) -> Any:
         """A late message between two brokers, of which the receiver is up."""
         message = s.late[p][i]
         s.require(message.kind == kind, message.sender == sender, message.receiver == receiver)
@@ -124,7 +124,7 @@ class LateMessages(PulledLogs):
     # --- requests for votes -----------------------------------------------------------------------------------------
 
     @action(p=any_partition, candidate=broker, voter=broker, actor="candidate", perturbation=True)
-    def request_vote_late(self, s: Any, p: int, candidate: Any, voter: Any) -> None:
+    def request_vote_late(self, s: State, p: int, candidate: Any, voter: Any) -> None:
         """A candidate's request for a vote is late."""
         if not self.late_votes or voter == candidate:
             return
@@ -138,7 +138,7 @@ class LateMessages(PulledLogs):
         return f"{who} asks {voter} for its vote in epoch {old.replica[p][candidate].epoch}; the request is late"
 
     @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="voter", perturbation=True)
-    def late_vote_request_arrives(self, s: Any, p: int, place: int, voter: Any, candidate: Any) -> None:
+    def late_vote_request_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
         """A replica gets a late request and votes as usual; the candidate counts the vote if it is still one."""
         if not self.late_votes or voter == candidate:
             return
@@ -157,7 +157,7 @@ class LateMessages(PulledLogs):
         return f"{voter} gets the late request of {candidate} and {votes}: {counted}"
 
     @action(p=any_partition, voter=broker, candidate=broker, actor="voter", perturbation=True)
-    def vote_late(self, s: Any, p: int, voter: Any, candidate: Any) -> None:
+    def vote_late(self, s: State, p: int, voter: Any, candidate: Any) -> None:
         """A replica votes for a candidate, and its answer is late."""
         if not self.late_votes or voter == candidate:
             return
@@ -178,7 +178,7 @@ class LateMessages(PulledLogs):
         return " and leads no more" if old.replica[p][voter].role == "leader" else ""
 
     @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="candidate", perturbation=True)
-    def late_vote_arrives(self, s: Any, p: int, place: int, voter: Any, candidate: Any) -> None:
+    def late_vote_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
         """A candidate counts a late vote; of an earlier epoch only if votes go unchecked."""
         if not self.late_votes or voter == candidate:
             return
@@ -198,7 +198,7 @@ class LateMessages(PulledLogs):
     # --- fetches ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower", perturbation=True)
-    def fetch_late(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower asks for the record after its last one, and its request is late."""
         if not self.late_messages or follower == leader:
             return
@@ -212,7 +212,7 @@ class LateMessages(PulledLogs):
         at = f"at offset {len(old.log[p][follower])} in epoch {old.replica[p][follower].epoch}"
         return f"{follower} fetches from {leader} {at}; the request is late"
 
-    def is_in_log(self, s: Any, p: int, leader: Any, message: Any) -> Any:
+    def is_in_log(self, s: State, p: int, leader: Any, message: Any) -> Any:
         """Whether a leader has the last record of which a fetch speaks."""
         log: Any = s.log[p][leader]
         found: Any = False
@@ -221,7 +221,7 @@ class LateMessages(PulledLogs):
         return found
 
     @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="leader", perturbation=True)
-    def late_fetch_arrives(self, s: Any, p: int, place: int, follower: Any, leader: Any) -> None:
+    def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
         """A leader learns a log end offset from a late fetch; of an earlier epoch only if fetches go unchecked."""
         if not self.late_messages or follower == leader:
             return
@@ -240,7 +240,7 @@ class LateMessages(PulledLogs):
         return f"{leader} gets a late fetch of {follower}, sent {counted}: it {learns}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
-    def answer_late(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def answer_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A leader sends a follower the next record, and its answer is late."""
         if not self.late_messages or follower == leader:
             return
@@ -259,7 +259,7 @@ class LateMessages(PulledLogs):
         return f"{leader} answers a fetch of {follower} at offset {end} with {sent}; the answer is late"
 
     @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="follower", perturbation=True)
-    def late_answer_arrives(self, s: Any, p: int, place: int, follower: Any, leader: Any) -> None:
+    def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
         """A follower gets a late record, and appends it if its log and its epoch are still those of the fetch."""
         if not self.late_messages or follower == leader:
             return

@@ -1,13 +1,13 @@
 """Majority vote, replication: followers pull their leader's log, and the leader counts copies.
 
-A follower asks for the record after its last one and so says that it has those before; where the leader has another
-record in that place it drops its own, one by one.
+A follower asks for the record after its last one: it has those before. A last one that its leader lacks it drops.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.majority_crashes import CrashingReplicas
 from isrcheck.model.language import (
@@ -51,21 +51,21 @@ class PulledLogs(CrashingReplicas):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def has_room(self, s: Any) -> Any:
+    def has_room(self, s: State) -> Any:
         """Whether the bounds of the search leave room for another election, and for a leader's first record."""
         places = [(p, b) for p in self.all_partitions for b in self.brokers]
         spent = some(s.replica[p][b].epoch == self.max_leader_epoch for p, b in places)
         return ~(spent | some(self.leads(s, p, b) & s.log[p][b].is_full for p, b in places))
 
-    def takes_writes(self, s: Any, p: int, leader: Any) -> Any:
+    def takes_writes(self, s: State, p: int, leader: Any) -> Any:
         """Any leader takes writes; whether they are committed is another matter."""
         return True
 
-    def may_acknowledge(self, s: Any, p: int, leader: Any) -> Any:
+    def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
         """What is committed is on most replicas."""
         return True
 
-    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+    def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
         """Whether most replicas, the leader included, get what it writes."""
         followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
         return followers + 1 >= self.majority
@@ -73,7 +73,7 @@ class PulledLogs(CrashingReplicas):
     # --- a new leader -----------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def write_first_record(self, s: Any, p: int, b: Any) -> None:
+    def write_first_record(self, s: State, p: int, b: Any) -> None:
         """A new leader whose log has records of earlier epochs appends an empty record of its own epoch."""
         if not self.first_record:
             return
@@ -89,12 +89,12 @@ class PulledLogs(CrashingReplicas):
 
     # --- replication ------------------------------------------------------------------------------------------------
 
-    def pulls(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def pulls(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower gets an answer of its leader, in the epoch of both."""
         same = s.replica[p][follower].epoch == s.replica[p][leader].epoch
         return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
 
-    def fits(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def fits(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader has a record of the same epoch at the offset of the follower's last one."""
         own, other = s.log[p][follower], s.log[p][leader]
         found: Any = own.is_empty
@@ -104,7 +104,7 @@ class PulledLogs(CrashingReplicas):
         return found
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def fetch(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower gets the next record and the high watermark, if the leader has the follower's last record."""
         if follower == leader:
             return
@@ -140,7 +140,7 @@ class PulledLogs(CrashingReplicas):
         return f"{name} of epoch {found.epoch}"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def step_back(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def step_back(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower drops its last record, because the leader does not have it."""
         if follower == leader:
             return
@@ -158,7 +158,7 @@ class PulledLogs(CrashingReplicas):
         return f"{follower} {dropped} at that offset: log end {ends}{lowered}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def commit(self, s: Any, p: int, b: Any) -> None:
+    def commit(self, s: State, p: int, b: Any) -> None:
         """The leader raises its high watermark to the greatest offset up to which most replicas have its log."""
         replica, log = s.replica[p][b], s.log[p][b]
         end: Any = replica.high_watermark

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import going_together, sentences
+from isrcheck.model.designs import State, going_together, sentences
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.language import (
@@ -88,13 +88,13 @@ class PartitionState(DataPlane):
     def any_version(self) -> Any:
         return identity(self.max_version + 1) if self.versions == "identity" else number(0, self.max_version)
 
-    def has_version(self, s: Any, p: int) -> Any:
+    def has_version(self, s: State, p: int) -> Any:
         """Whether the search has room for another version of a partition's path."""
         if self.versions == "identity":
             return ~s.used_up(self.any_version())
         return s.state[p].version < self.max_version
 
-    def next_version(self, s: Any, p: int) -> Any:
+    def next_version(self, s: State, p: int) -> Any:
         """The version of the next write, which nobody knows yet."""
         return s.fresh(self.any_version()) if self.versions == "identity" else s.state[p].version + 1
 
@@ -112,7 +112,7 @@ class PartitionState(DataPlane):
             found["expiries"] = number(0, self.expiries)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         """Broker 0 leads every partition in epoch 0; the first brokers are in the ISR, all other replicas follow."""
         assigned = self.replicas_at_start
         members = set(assigned[: self.isr_at_start or len(assigned)])
@@ -126,7 +126,7 @@ class PartitionState(DataPlane):
                 if b in assigned:
                     self.begin(s, p, b, members)
 
-    def begin(self, s: Any, p: int, b: Any, members: Any) -> None:
+    def begin(self, s: State, p: int, b: Any, members: Any) -> None:
         """The first role of a replica."""
         first, replica = self.broker(0), s.replica[p][b]
         replica.role = "leader" if b == first else "follower"
@@ -139,60 +139,60 @@ class PartitionState(DataPlane):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def greatest_epoch_is_reached(self, s: Any) -> Any:
+    def greatest_epoch_is_reached(self, s: State) -> Any:
         return some(s.state[p].epoch == self.max_leader_epoch for p in self.all_partitions)
 
-    def has_room(self, s: Any) -> Any:
+    def has_room(self, s: State) -> Any:
         """Whether the bounds of the search leave room for another decision about every partition."""
         return every(self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch) for p in self.all_partitions)
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def is_legitimate(self, s: State, p: int, b: Any) -> Any:
         """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""
         leads = self.leads(s, p, b) & self.serves_the_topic(s, p, b)
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
-    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a replica follows a leader in the epoch that there is now."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+    def is_assigned(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
         return True
 
-    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+    def is_wanted(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
         return self.is_assigned(s, p, b)
 
-    def is_moving(self, s: Any, p: int) -> Any:
+    def is_moving(self, s: State, p: int) -> Any:
         """Whether a reassignment is under way."""
         return s.assignment[p].phase != "none"
 
-    def known_replicas(self, s: Any, p: int, leader: Any) -> Any:
+    def known_replicas(self, s: State, p: int, leader: Any) -> Any:
         """The replicas that a leader has heard of."""
         return s.replica[p][leader].replicas
 
-    def has_path(self, s: Any, p: int) -> Any:
+    def has_path(self, s: State, p: int) -> Any:
         """Whether the LeaderAndISR path exists."""
         return True
 
-    def knows_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker names the topic that there is when it asks for a change."""
         return True
 
-    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader knows a follower as a replica of the partition."""
         return True
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         s.replica[p][b].version = 0
 
     # --- who may leave the ISR and join it ----------------------------------------------------------------------------
 
-    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         return s.known_end[p][b][follower] < s.log[p][b].length
 
-    def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def may_expand(self, s: State, p: int, b: Any, follower: Any) -> Any:
         replica, end = s.replica[p][b], s.known_end[p][b][follower]
         outside = ~replica.isr.has(follower) & self.tracks(s, p, b, follower)
         if self.expand_guard == "literal":
@@ -207,7 +207,7 @@ class PartitionState(DataPlane):
             reaches = reaches & self.has_just_fetched(s, p, b, follower)
         return outside & reaches
 
-    def has_just_fetched(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader may be at a fetch of a follower: its last one, or the same again.
 
         The follower is there, still fetches from this leader, and has at most the record of the last answer more.
@@ -215,7 +215,7 @@ class PartitionState(DataPlane):
         end, known = s.log[p][follower].length, s.known_end[p][b][follower]
         return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         """The leader has the ISR changed, in the way of the design."""
         raise NotImplementedError
 
@@ -225,7 +225,7 @@ class PartitionState(DataPlane):
         return f"{who} writes the ISR {whom}: {written}"
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
-    def shrink_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
+    def shrink_isr(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader takes out of the ISR a follower that is behind its log end."""
         if b == follower:
             return
@@ -237,7 +237,7 @@ class PartitionState(DataPlane):
         return self.isr_in_words(old, new, p, b, f"without {follower}, {far} (its own log end is {len(old.log[p][b])})")
 
     @action(p=any_partition, b=broker, follower=broker, actor="b", perturbation=True)
-    def shrink_isr_of_slow(self, s: Any, p: int, b: Any, follower: Any) -> None:
+    def shrink_isr_of_slow(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader takes out of the ISR a follower that has caught up but has not fetched for too long."""
         if b == follower or self.shrink_guard != "any":
             return
@@ -248,7 +248,7 @@ class PartitionState(DataPlane):
         return self.isr_in_words(old, new, p, b, f"without {follower}, which has not fetched for too long")
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
-    def expand_isr(self, s: Any, p: int, b: Any, follower: Any) -> None:
+    def expand_isr(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader adds to the ISR a follower that has caught up."""
         if b == follower:
             return
@@ -261,14 +261,14 @@ class PartitionState(DataPlane):
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
-    def begin_session(self, s: Any, b: Any) -> None:
+    def begin_session(self, s: State, b: Any) -> None:
         s.live = s.live | {b}
 
-    def expire(self, s: Any, b: Any) -> None:
+    def expire(self, s: State, b: Any) -> None:
         s.live = s.live - {b}
 
     @action(b=broker, actor="zookeeper")
-    def session_of_the_dead_expires(self, s: Any, b: Any) -> None:
+    def session_of_the_dead_expires(self, s: State, b: Any) -> None:
         """The session of a broker that has crashed expires, and its ephemeral nodes vanish."""
         if not self.has_crashes:
             return
@@ -279,7 +279,7 @@ class PartitionState(DataPlane):
         return f"the session of {b}, which is down, expires: live brokers {becomes(old.live, new.live)}"
 
     @action(b=broker, actor="zookeeper", perturbation=True)
-    def session_expires(self, s: Any, b: Any) -> None:
+    def session_expires(self, s: State, b: Any) -> None:
         """A broker loses its session and runs on: a zombie."""
         if not self.expiries:
             return
@@ -293,7 +293,7 @@ class PartitionState(DataPlane):
         return f"the session of {b}, {on}, expires: live brokers {becomes(old.live, new.live)}"
 
     @action(b=broker, actor="b")
-    def register_again(self, s: Any, b: Any) -> None:
+    def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session registers with a new one, as after a start."""
         if not self.expiries:
             return

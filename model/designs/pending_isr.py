@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.alterations import AWAITING_NEWS, RETRIED, ROLLED_BACK, Alterations, any_request, one_of
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
@@ -72,7 +72,7 @@ class PendingIsr(Alterations):
 
     # --- whom the leader waits for ----------------------------------------------------------------------------------
 
-    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+    def quorum_isr(self, s: State, p: int, leader: Any) -> Any:
         replica = s.replica[p][leader]
         if self.isr_in_flight == "committed":
             return replica.isr
@@ -80,19 +80,19 @@ class PendingIsr(Alterations):
             return when(replica.pending.is_empty, replica.isr, replica.pending)
         return replica.isr | replica.pending
 
-    def may_commit(self, s: Any, p: int, leader: Any) -> Any:
+    def may_commit(self, s: State, p: int, leader: Any) -> Any:
         return s.replica[p][leader].looks if self.commits_on_events else super().may_commit(s, p, leader)
 
     # --- the leader asks --------------------------------------------------------------------------------------------
 
-    def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def may_expand(self, s: State, p: int, b: Any, follower: Any) -> Any:
         return super().may_expand(s, p, b, follower) & self.is_eligible(s, follower)
 
-    def is_eligible(self, s: Any, follower: Any) -> Any:
+    def is_eligible(self, s: State, follower: Any) -> Any:
         """Whether a leader may ask that a follower be in the ISR; of a shutdown the controller alone knows."""
         return self.has_session(s, follower) if self.eligible_check else True
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         """The leader sends AlterIsr at the version that it knows, and from now on reckons with what it asks for."""
         replica = s.replica[p][b]
         free = [~self.is_under_way(s, p, b, i) for i in self.all_requests]
@@ -117,25 +117,25 @@ class PendingIsr(Alterations):
 
     # --- the leader learns ------------------------------------------------------------------------------------------
 
-    def become_leader(self, s: Any, p: int, b: Any, epoch: Any, isr: Any) -> None:
+    def become_leader(self, s: State, p: int, b: Any, epoch: Any, isr: Any) -> None:
         super().become_leader(s, p, b, epoch, isr)
         self.forget_pending(s, p, b, looks=True)
 
-    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+    def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
         super().become_follower(s, p, b, leader, epoch, truncates)
         self.forget_pending(s, p, b)
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         self.forget_pending(s, p, b)
 
-    def forget_pending(self, s: Any, p: int, b: Any, looks: Any = False) -> None:
+    def forget_pending(self, s: State, p: int, b: Any, looks: Any = False) -> None:
         s.replica[p][b].pending = set()
         if self.commits_on_events:
             s.replica[p][b].looks = looks
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
-    def adopt_isr_by_response(self, s: Any, p: int, b: Any, request: int) -> None:
+    def adopt_isr_by_response(self, s: State, p: int, b: Any, request: int) -> None:
         """A response tells the leader that the ISR is altered: it adopts that ISR and the version of the response."""
         one, replica = self.answered(s, p, b, request, "success"), s.replica[p][b]
         s.require(self.is_news(s, p, b, request))
@@ -150,13 +150,13 @@ class PendingIsr(Alterations):
         version = becomes(old.replica[p][b].version, new.replica[p][b].version)
         return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
 
-    def is_news(self, s: Any, p: int, b: Any, i: int) -> Any:
+    def is_news(self, s: State, p: int, b: Any, i: int) -> Any:
         """Whether a success is of a version that the leader may believe: not an earlier one than it knows."""
         one = s.alteration[p][b][i]
         return one.said_version >= s.replica[p][b].version if self.says_version else one.stage == "success"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
-    def roll_back_isr(self, s: Any, p: int, b: Any, request: int) -> None:
+    def roll_back_isr(self, s: State, p: int, b: Any, request: int) -> None:
         """A response tells the leader that nothing was altered: it keeps its last known ISR and other requests."""
         self.answered(s, p, b, request, *ROLLED_BACK)
         pending: Any = s.replica[p][b].pending - set(self.brokers)
@@ -174,7 +174,7 @@ class PendingIsr(Alterations):
         return f"{b} is told {error}: it rolls back to ISR {isr}, pending {pending}"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
-    def retry_alter_isr(self, s: Any, p: int, b: Any, request: int) -> None:
+    def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
         """A response tells the leader that it asked the wrong controller, or in a former life: it asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
@@ -183,7 +183,7 @@ class PendingIsr(Alterations):
         return f"{b} is told {self.error_in_words(old, p, b, request)}, and asks again for ISR {one.isr}"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
-    def await_later_version(self, s: Any, p: int, b: Any, request: int) -> None:
+    def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
         """A response tells the leader that there is a later version: its ISR stays pending until it hears of that."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
@@ -203,7 +203,7 @@ class PendingIsr(Alterations):
         """Whether a leader hears by a command that the ISR is as it asked for."""
         return bool(self.answer == "before-write")
 
-    def changes_isr(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def changes_isr(self, s: State, b: Any, p: int, request: Any) -> Any:
         """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
         replica = s.replica[p][b]
         later = (request.epoch == replica.epoch) & (request.version > replica.version)
@@ -214,12 +214,12 @@ class PendingIsr(Alterations):
             later = later & (request.kind == "leader-and-isr")
         return (request.leader == b) & self.leads(s, p, b) & later
 
-    def is_old_news(self, s: Any, b: Any, p: int, request: Any) -> Any:
+    def is_old_news(self, s: State, b: Any, p: int, request: Any) -> Any:
         found = super().is_old_news(s, b, p, request)
         return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
-    def adopt_isr_by_command(self, s: Any, c: Any, b: Any, p: int) -> None:
+    def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
         if not self.tells_by_command:
             return
@@ -237,25 +237,25 @@ class PendingIsr(Alterations):
 
     # --- when the high watermark is looked at -----------------------------------------------------------------------
 
-    def note_fetch(self, s: Any, p: int, leader: Any, follower: Any) -> None:
+    def note_fetch(self, s: State, p: int, leader: Any, follower: Any) -> None:
         super().note_fetch(s, p, leader, follower)
         if self.commits_on_events:
             s.replica[p][leader].looks = True
 
-    def append_as(self, s: Any, p: int, b: Any, i: Any, has_it: Any = False) -> None:
+    def append_as(self, s: State, p: int, b: Any, i: Any, has_it: Any = False) -> None:
         super().append_as(s, p, b, i, has_it)
         if self.commits_on_events:
             s.replica[p][b].looks = True
 
     @action(p=any_partition, b=broker, actor="b")
-    def commit(self, s: Any, p: int, b: Any) -> None:
+    def commit(self, s: State, p: int, b: Any) -> None:
         """The leader raises its high watermark to the least log end offset that it waits for, and acknowledges."""
         super().commit(s, p, b)
         if self.commits_on_events:
             s.replica[p][b].looks = False
 
     @action(p=any_partition, b=broker, actor="b")
-    def leave_high_watermark(self, s: Any, p: int, b: Any) -> None:
+    def leave_high_watermark(self, s: State, p: int, b: Any) -> None:
         """The leader cannot raise its high watermark; it tries again when something happens."""
         if not self.commits_on_events:
             return

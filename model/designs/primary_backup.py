@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import design_profiles
+from isrcheck.model.designs import State, design_profiles
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
@@ -56,14 +56,14 @@ class PrimaryBackup(PartitionState):
         "what the leader has too",
     )
 
-    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         behind = super().lags(s, p, b, follower)
         if self.slow_replicas:
             return behind
         return behind & ~s.live.has(follower)
 
     @action(p=any_partition, b=broker, actor="controller")
-    def elect(self, s: Any, p: int, b: Any) -> None:
+    def elect(self, s: State, p: int, b: Any) -> None:
         """The leader is dead: a live member of the ISR is elected, and dead brokers leave the ISR."""
         if not self.crashes:
             return
@@ -80,7 +80,7 @@ class PrimaryBackup(PartitionState):
         return f"{dead}: {b}, a live member of the ISR, shall lead; ISR {isr}, epoch {epoch}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def hear_of_leader(self, s: Any, p: int, b: Any) -> None:
+    def hear_of_leader(self, s: State, p: int, b: Any) -> None:
         """A broker hears who leads by the latest decision, and follows."""
         if not self.crashes:
             return
@@ -96,7 +96,7 @@ class PrimaryBackup(PartitionState):
         return f"{b} {heard}, follows it and {truncates(self, old, new, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def hear_that_it_leads(self, s: Any, p: int, b: Any) -> None:
+    def hear_that_it_leads(self, s: State, p: int, b: Any) -> None:
         """A broker hears that it leads by the latest decision."""
         if not self.crashes:
             return
@@ -110,7 +110,7 @@ class PrimaryBackup(PartitionState):
         how = f"with ISR {new.replica[p][b].isr}, {ends_in_words(new, p, b)}"
         return f"{b} hears that it leads{of_partition(self, p)} {epoch}, and does so {how}"
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         """The leader writes the ISR at the version that it knows."""
         replica, state = s.replica[p][b], s.state[p]
         s.require(self.leads(s, p, b), state.version == replica.version, s.room(state.version < self.max_version))
@@ -120,6 +120,6 @@ class PrimaryBackup(PartitionState):
         replica.version += 1
 
     @goal
-    def another_broker_leads(self, s: Any) -> Any:
+    def another_broker_leads(self, s: State) -> Any:
         """A broker other than the first is the legitimate leader."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])

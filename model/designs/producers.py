@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.language import Model, UnknownName, broker, none, number, optional, per, record, some, when
 
 
@@ -57,24 +58,24 @@ class Producers(Model):
 
     # --- a write ----------------------------------------------------------------------------------------------------
 
-    def is_retry(self, s: Any) -> Any:
+    def is_retry(self, s: State) -> Any:
         """Whether a producer has no answer yet for the last record, and shall send it once more."""
         if not self.retries:
             return False
         unanswered = some((s.next_record_id == i + 1) & ~self.has_answer(s, i) for i in range(self.max_records))
         return (s.retries < self.retries) & unanswered
 
-    def has_answer(self, s: Any, i: int) -> Any:
+    def has_answer(self, s: State, i: int) -> Any:
         return s.acknowledged[i] | s.acknowledged_by_one[i] if self.acks_one else s.acknowledged[i]
 
-    def end_of_copy(self, s: Any, p: int, b: Any, i: Any) -> Any:
+    def end_of_copy(self, s: State, p: int, b: Any, i: Any) -> Any:
         """Where the last copy of a record ends in a broker's log, 0 if it has none."""
         end: Any = 0
         for o in range(self.log_size):
             end = when((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i), o + 1, end)
         return end
 
-    def await_answer(self, s: Any, p: int, b: Any, i: Any, end: Any) -> None:
+    def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any) -> None:
         """A producer waits at a broker for its high watermark to reach an end; of a retry it may have done so."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
@@ -87,15 +88,15 @@ class Producers(Model):
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def may_tell(self, s: Any, p: int, b: Any) -> Any:
+    def may_tell(self, s: State, p: int, b: Any) -> Any:
         """Whether a leader that tells a producer of success now can be held to it."""
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
-    def is_owed(self, s: Any, p: int) -> Any:
+    def is_owed(self, s: State, p: int) -> Any:
         """Whether what is told now is not overtaken by a deletion of the topic that has been asked for and goes on."""
         return True
 
-    def note_answers(self, s: Any, p: int, b: Any, start: Any, end: Any) -> None:
+    def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:
         """Writes down whom a leader tells of success as its high watermark goes from one offset to another."""
         may_tell = self.may_tell(s, p, b)
         for i in range(self.max_records):
@@ -104,7 +105,7 @@ class Producers(Model):
             if self.remembers_producers:
                 self.stop_waiting(s, i, answered)
 
-    def hears_from(self, s: Any, p: int, b: Any, i: int, start: Any, end: Any) -> Any:
+    def hears_from(self, s: State, p: int, b: Any, i: int, start: Any, end: Any) -> Any:
         """Whether a leader answers the producer of a record: with success or, if the ISR is too small, an error."""
         if self.remembers_producers:
             return (s.waiting[i].at == b) & (s.waiting[i].end <= end)
@@ -115,11 +116,11 @@ class Producers(Model):
         )
         return passed & ~s.acknowledged_by_one[i] if self.acks_one else passed
 
-    def stop_waiting(self, s: Any, i: int, condition: Any) -> None:
+    def stop_waiting(self, s: State, i: int, condition: Any) -> None:
         s.waiting[i].at = when(condition, none, s.waiting[i].at)
         s.waiting[i].end = when(condition, 0, s.waiting[i].end)
 
-    def turn_producers_away(self, s: Any, b: Any) -> None:
+    def turn_producers_away(self, s: State, b: Any) -> None:
         """Who waits at a broker gets an error, or never an answer."""
         for i in range(self.max_records):
             self.stop_waiting(s, i, s.waiting[i].at == b)

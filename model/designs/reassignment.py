@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.controller import any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.topics import Topics
@@ -87,50 +87,50 @@ class Reassignment(Topics):
             found["reassignments"] = number(0, self.reassignments)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         if self.reassigns:
             for p in self.all_partitions:
-                self._assign(s, p, set(self.replicas_at_start))
+                self.assign(s, p, set(self.replicas_at_start))
 
-    def begin(self, s: Any, p: int, b: Any, members: Any) -> None:
+    def begin(self, s: State, p: int, b: Any, members: Any) -> None:
         super().begin(s, p, b, members)
         if self.reassigns and b == self.broker(0):
             s.replica[p][b].replicas = set(self.replicas_at_start)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def _assign(self, s: Any, p: int, replicas: Any, old: Any = None, target: Any = None, phase: str = "none") -> None:
+    def assign(self, s: State, p: int, replicas: Any, old: Any = None, target: Any = None, phase: str = "none") -> None:
         whom = {"old": set() if old is None else old, "target": set() if target is None else target}
         s.assignment[p] = {"phase": phase, "replicas": replicas, **whom}
 
-    def assigned(self, s: Any, p: int, brokers: Any) -> Any:
+    def assigned(self, s: State, p: int, brokers: Any) -> Any:
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+    def is_assigned(self, s: State, p: int, b: Any) -> Any:
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
-    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         if self.reassigns:
             s.replica[p][b].replicas = set()
 
-    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+    def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request, with the replicas as they are unless the decision changes them."""
         found = super().request(s, c, p, decision, kind)
         if not self.reassigns or "replicas" in found:
             return found
         return {**found, "replicas": s.assignment[p].replicas if kind == "leader-and-isr" else set()}
 
-    def forget_history(self, s: Any, p: int) -> None:
+    def forget_history(self, s: State, p: int) -> None:
         super().forget_history(s, p)
         if self.reassigns:
-            self._assign(s, p, s.assignment[p].replicas)
+            self.assign(s, p, s.assignment[p].replicas)
 
-    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+    def take_over(self, s: State, c: Any, epoch: Any) -> None:
         """A new controller looks again whether the new replicas have caught up."""
         super().take_over(s, c, epoch)
         if self.reassigns:
@@ -138,15 +138,15 @@ class Reassignment(Topics):
                 phase = s.assignment[p].phase
                 s.assignment[p].phase = when(phase == "caught-up", "adding", phase)
 
-    def may_move(self, s: Any, c: Any, p: int, *phases: str) -> Any:
+    def may_move(self, s: State, c: Any, p: int, *phases: str) -> Any:
         """Whether a controller may go on with a reassignment: there is a live leader, and no other change to handle."""
         settled = (s.live == s.seen_live[c][p]) & s.live.has(s.state[p].leader) & self.has_path(s, p)
-        phase, expected = s.assignment[p].phase, False
+        expected: Any = False
         for name in phases:
-            expected = (phase == name) | expected
+            expected = (s.assignment[p].phase == name) | expected
         return self.acting(s, c) & settled & expected
 
-    def caught_up(self, s: Any, p: int) -> Any:
+    def caught_up(self, s: State, p: int) -> Any:
         """Whether the ISR has the new replicas."""
         assignment = s.assignment[p]
         expected = assignment.target if self.target_isr_check else assignment.target - assignment.old
@@ -155,7 +155,7 @@ class Reassignment(Topics):
     # --- the administrator ------------------------------------------------------------------------------------------
 
     @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
-    def reassign_partition(self, s: Any, p: int, target: Any) -> None:
+    def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator assigns a partition to other replicas, enough for writes (/admin/partitions_reassigned)."""
         if not self.reassignments or len(target) < self.min_isr:
             return
@@ -163,14 +163,14 @@ class Reassignment(Topics):
         s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
         s.require(self.has_path(s, p))
         s.reassignments += 1
-        self._assign(s, p, assignment.replicas, assignment.replicas, target, "requested")
+        self.assign(s, p, assignment.replicas, assignment.replicas, target, "requested")
 
     def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
         now = old.assignment[p].replicas
         return f"an administrator asks for replicas {target} in place of {now}{sentences.of_partition(self, p)}"
 
     @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
-    def cancel_reassignment(self, s: Any, c: Any, p: int) -> None:
+    def cancel_reassignment(self, s: State, c: Any, p: int) -> None:
         """A reassignment is cancelled before a new replica is in the ISR; the new replicas stop in the same epoch."""
         if not self.reassignments or not self.cancellations:
             return
@@ -178,7 +178,7 @@ class Reassignment(Topics):
         s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
         leaving = assignment.replicas - assignment.old
         self.tell(s, c, p, state.leader, state.isr, assignment.old, leaving, state.epoch)
-        self._assign(s, p, assignment.old)
+        self.assign(s, p, assignment.old)
 
     def told_cancel_reassignment(self, old: Any, new: Any, c: Any, p: int) -> str:
         target = old.assignment[p].target
@@ -187,7 +187,7 @@ class Reassignment(Topics):
     # --- the controller ---------------------------------------------------------------------------------------------
 
     def tell(
-        self, s: Any, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stopped_in: Any = None
+        self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
     ) -> None:
         """Writes leader and ISR in a new epoch, tells the live replicas, and stops those that leave, in some epoch."""
         state = s.state[p]
@@ -199,7 +199,7 @@ class Reassignment(Topics):
             start = self.request(s, c, p, {**decision, "replicas": replicas})
             requests = [(replicas.has(b) & s.live.has(b), start)]
             if leaving is not None:
-                epoch = new_epoch if stopped_in is None else stopped_in
+                epoch = new_epoch if stop_in is None else stop_in
                 stop = self.request(s, c, p, self.without_decision(epoch), "stop-replica")
                 requests.append((leaving.has(b) & s.live.has(b), stop))
             self.send(s, c, b, *requests)
@@ -212,7 +212,7 @@ class Reassignment(Topics):
         return f"{who} decides: {what}; {held}{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def on_partitions_reassigned(self, s: Any, c: Any, p: int) -> None:
+    def on_partitions_reassigned(self, s: State, c: Any, p: int) -> None:
         """The controller sees a reassignment: the partition now has old and new replicas, and the new ones start."""
         if not self.reassignments:
             return
@@ -220,14 +220,14 @@ class Reassignment(Topics):
         s.require(self.may_move(s, c, p, "requested"), ~self.caught_up(s, p))
         both = assignment.old | assignment.target
         self.tell(s, c, p, state.leader, state.isr, both)
-        self._assign(s, p, both, assignment.old, assignment.target, "adding")
+        self.assign(s, p, both, assignment.old, assignment.target, "adding")
 
     def told_on_partitions_reassigned(self, old: Any, new: Any, c: Any, p: int) -> str:
         target = new.assignment[p].target
         return self.move_in_words(old, new, c, p, f"a reassignment to {target} begins, and new replicas start")
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def on_new_replicas_in_isr(self, s: Any, c: Any, p: int) -> None:
+    def on_new_replicas_in_isr(self, s: State, c: Any, p: int) -> None:
         """The controller sees that the new replicas are in the ISR; in a later step it may move the leader."""
         if not self.reassignments:
             return
@@ -239,7 +239,7 @@ class Reassignment(Topics):
         return f"{who} sees that the new replicas of {target} are in the ISR {old.state[p].isr}"
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
-    def move_leader_to_target(self, s: Any, c: Any, p: int, leader: Any) -> None:
+    def move_leader_to_target(self, s: State, c: Any, p: int, leader: Any) -> None:
         """The new replicas have caught up and the leader is not one of them: one of them is elected."""
         if not self.reassignments:
             return
@@ -254,20 +254,20 @@ class Reassignment(Topics):
         return self.move_in_words(old, new, c, p, f"{leader}, one of the new replicas, is to lead")
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def announce_target(self, s: Any, c: Any, p: int) -> None:
+    def announce_target(self, s: State, c: Any, p: int) -> None:
         """The first of two rounds: the leader hears only of the new replicas, so that it adds no old one to the ISR."""
         if not self.reassignments or self.reassignment_rounds == 1:
             return
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), self.caught_up(s, p), assignment.target.has(state.leader))
         self.tell(s, c, p, state.leader, state.isr, assignment.target)
-        self._assign(s, p, assignment.replicas, assignment.old, assignment.target, "removing")
+        self.assign(s, p, assignment.replicas, assignment.old, assignment.target, "removing")
 
     def told_announce_target(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.move_in_words(old, new, c, p, f"the leader is told of replicas {new.assignment[p].target} alone")
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def remove_old_replicas(self, s: Any, c: Any, p: int) -> None:
+    def remove_old_replicas(self, s: State, c: Any, p: int) -> None:
         """The old replicas leave the ISR and are stopped; the reassignment is complete."""
         if not self.reassignments:
             return
@@ -279,7 +279,7 @@ class Reassignment(Topics):
         isr = state.isr & assignment.target
         leaving = assignment.replicas - assignment.target
         self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, leaving)
-        self._assign(s, p, assignment.target)
+        self.assign(s, p, assignment.target)
 
     def told_remove_old_replicas(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.move_in_words(old, new, c, p, "old replicas leave, the reassignment is complete")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.controller import Controller, any_controller
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.language import action, becomes, broker, every, flag, number, per, record, setting, some
@@ -71,7 +71,7 @@ class Topics(Controller):
             found["known_topic"] = per(any_controller(self), per(any_partition(self), flag))
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         if self.has_topics:
             for p in self.all_partitions:
@@ -81,37 +81,37 @@ class Topics(Controller):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def has_path(self, s: Any, p: int) -> Any:
+    def has_path(self, s: State, p: int) -> Any:
         return s.topic[p].has_path if self.has_topics else True
 
-    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
         if not self.has_topics:
             return True
         return s.topic[p].exists & (s.incarnation[p][b] == s.topic[p].incarnation)
 
-    def is_owed(self, s: Any, p: int) -> Any:
+    def is_owed(self, s: State, p: int) -> Any:
         return ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_waits else True
 
-    def is_being_deleted(self, s: Any, p: int) -> Any:
+    def is_being_deleted(self, s: State, p: int) -> Any:
         """Whether a topic is gone for its owner, and not for every broker."""
         stopped = [(s.replica[p][b].role == "none") & s.log[p][b].is_empty for b in self.brokers]
         told = [~s.known_topic[c][p] & s.channel[c][b].is_empty for c in self.controllers for b in self.brokers]
         return ~s.topic[p].exists & ~every([*stopped, *told])
 
-    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+    def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         asked = super().answers(s, p, leader, follower, fenced)
         if not (self.has_topics and self.topic_id):
             return asked
         return asked & (s.incarnation[p][leader] == s.incarnation[p][follower])
 
-    def knows_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
         return s.incarnation[p][b] == s.topic[p].incarnation if self.has_topics and self.topic_id else True
 
-    def request(self, s: Any, c: Any, p: int, decision: dict[str, Any], kind: str = "leader-and-isr") -> dict[str, Any]:
+    def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
         found = super().request(s, c, p, decision, kind)
         return {**found, "incarnation": s.topic[p].incarnation} if self.has_topics else found
 
-    def take_over(self, s: Any, c: Any, epoch: Any) -> None:
+    def take_over(self, s: State, c: Any, epoch: Any) -> None:
         super().take_over(s, c, epoch)
         if self.has_topics:
             s.known_topic[c] = [s.topic[p].has_path for p in self.all_partitions]
@@ -119,7 +119,7 @@ class Topics(Controller):
     # --- the administrator ------------------------------------------------------------------------------------------
 
     @action(p=any_partition, actor="administrator", perturbation=True)
-    def delete_topic(self, s: Any, p: int) -> None:
+    def delete_topic(self, s: State, p: int) -> None:
         """An administrator deletes a topic; its committed, acknowledged and consumed records need not survive."""
         if not self.has_topics:
             return
@@ -133,7 +133,7 @@ class Topics(Controller):
         return f"an administrator deletes the topic{sentences.of_partition(self, p)}"
 
     @action(p=any_partition, actor="administrator", perturbation=True)
-    def create_topic(self, s: Any, p: int) -> None:
+    def create_topic(self, s: State, p: int) -> None:
         """An administrator creates a topic again under the same name."""
         if not self.has_topics:
             return
@@ -150,7 +150,7 @@ class Topics(Controller):
     # --- the controller ---------------------------------------------------------------------------------------------
 
     @action(c=any_controller, p=any_partition, actor="controller")
-    def on_topic_change(self, s: Any, c: Any, p: int) -> None:
+    def on_topic_change(self, s: State, c: Any, p: int) -> None:
         """The controller finds that a topic is gone, and sends StopReplica to every broker concerned."""
         if not self.has_topics:
             return
@@ -166,7 +166,7 @@ class Topics(Controller):
         return f"{who} sees that the topic{sentences.of_partition(self, p)} is gone{self.sent_in_words(old, new, c)}"
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
-    def init_leaders(self, s: Any, c: Any, p: int, leader: Any) -> None:
+    def init_leaders(self, s: State, c: Any, p: int, leader: Any) -> None:
         """The controller finds a new topic: it elects a live replica; the ISR is all live replicas, or all replicas."""
         if not self.has_topics:
             return

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import design_profiles, going_together
+from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
@@ -94,23 +94,23 @@ class ZookeeperListeners(WatchedReplicas):
             found["candidate"] = per(any_partition(self), per(broker, candidate))
         return found
 
-    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a replica follows a leader; since when, nobody in this design knows."""
         return self.follows(s, p, follower, leader)
 
     # --- leader election --------------------------------------------------------------------------------------------
 
-    def may_stand(self, s: Any, p: int, b: Any) -> Any:
+    def may_stand(self, s: State, p: int, b: Any) -> Any:
         """Whether a replica may try to lead: it is assigned, and in the ISR, if there is one (leaderElection)."""
         isr = s.state[p].isr
         return self.is_assigned(s, p, b) & (isr.is_empty | isr.has(b))
 
-    def forget_candidacy(self, s: Any, p: int, b: Any) -> None:
+    def forget_candidacy(self, s: State, p: int, b: Any) -> None:
         if self.reads_first:
             s.candidate[p][b] = {"stands": False, "isr": set(), "version": 0}
 
     @action(p=any_partition, b=broker, actor="b")
-    def stand_for_leader(self, s: Any, p: int, b: Any) -> None:
+    def stand_for_leader(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a replica finds no leader node, reads the ISR, and may lead."""
         if not self.reads_first:
             return
@@ -126,7 +126,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{b} {node} and may lead, for {why}; it will try to create the node"
 
     @action(p=any_partition, b=broker, actor="b")
-    def create_leader_node(self, s: Any, p: int, b: Any) -> None:
+    def create_leader_node(self, s: State, p: int, b: Any) -> None:
         """A replica that found no leader node is the first to create one, and leads (becomeLeader)."""
         if not self.reads_first:
             return
@@ -153,7 +153,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{b} {made} and leads with {ends_in_words(new, p, b)}, and {what}{told}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def lose_election(self, s: Any, p: int, b: Any) -> None:
+    def lose_election(self, s: State, p: int, b: Any) -> None:
         """A replica finds that another one has created the leader node, and follows it (becomeFollower)."""
         if not self.reads_first:
             return
@@ -167,7 +167,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{b} {first}; it {self.following_in_words(old, new, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def take_the_lead(self, s: Any, p: int, b: Any) -> None:
+    def take_the_lead(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a replica finds no leader node, and creates it with the ISR's next version in one step."""
         if self.reads_first:
             return
@@ -183,7 +183,7 @@ class ZookeeperListeners(WatchedReplicas):
         told = sentences.notified(self, old, new, p, "leader", by=b)
         return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{told}"
 
-    def lead(self, s: Any, p: int, b: Any, isr: Any, version: Any) -> None:
+    def lead(self, s: State, p: int, b: Any, isr: Any, version: Any) -> None:
         """The leader node names a broker, and it leads with an ISR that it has read."""
         epoch = s.state[p].epoch + 1
         s.require(s.room(epoch <= self.max_leader_epoch))
@@ -192,7 +192,7 @@ class ZookeeperListeners(WatchedReplicas):
         self.become_leader(s, p, b, epoch, isr)
         s.replica[p][b].version = version
 
-    def follow(self, s: Any, p: int, b: Any) -> None:
+    def follow(self, s: State, p: int, b: Any) -> None:
         """A replica follows whom the leader node names."""
         state, replica = s.state[p], s.replica[p][b]
         same = (replica.role == "follower") & (replica.leader == state.leader)
@@ -200,7 +200,7 @@ class ZookeeperListeners(WatchedReplicas):
         replica.version = 0
 
     @action(p=any_partition, b=broker, actor="b")
-    def follow_leader(self, s: Any, p: int, b: Any) -> None:
+    def follow_leader(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a replica finds that another one leads, and follows it (onLeaderChange)."""
         leader = s.state[p].leader
         s.require(self.told(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
@@ -221,7 +221,7 @@ class ZookeeperListeners(WatchedReplicas):
         return sentences.follows(self, old, new, p, b)
 
     @action(p=any_partition, b=broker, actor="b")
-    def nothing_to_do(self, s: Any, p: int, b: Any) -> None:
+    def nothing_to_do(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a broker does nothing: it leads itself, or nobody leads and it may not."""
         state = s.state[p]
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
@@ -243,13 +243,13 @@ class ZookeeperListeners(WatchedReplicas):
 
     # --- the ISR ----------------------------------------------------------------------------------------------------
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         """The leader writes the ISR, and takes what it wrote for the ISR."""
         version = self.write_isr(s, p, b, isr)
         s.replica[p][b].version = version
         s.replica[p][b].isr = isr
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+    def write_isr(self, s: State, p: int, b: Any, isr: Any) -> Any:
         """Unless it is asked to compare versions, ZooKeeper takes the ISR from anybody; gives the version."""
         s.require(self.leads(s, p, b))
         if self.isr_write == "conditional":
@@ -257,7 +257,7 @@ class ZookeeperListeners(WatchedReplicas):
         s.state[p].isr = isr
         return self.write_version(s, p)
 
-    def write_version(self, s: Any, p: int) -> Any:
+    def write_version(self, s: State, p: int) -> Any:
         """The version that a write of the ISR gives it; where nobody compares versions they are not counted."""
         if self.isr_write == "unconditional":
             return 0
@@ -272,12 +272,12 @@ class ZookeeperListeners(WatchedReplicas):
 
     # --- sessions and crashes ---------------------------------------------------------------------------------------
 
-    def expire(self, s: Any, b: Any) -> None:
+    def expire(self, s: State, b: Any) -> None:
         super().expire(s, b)
         for p in self.all_partitions:
             self.forget_candidacy(s, p, b)
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
         for p in self.all_partitions:
             self.forget_candidacy(s, p, b)
@@ -285,12 +285,12 @@ class ZookeeperListeners(WatchedReplicas):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def another_broker_leads(self, s: Any) -> Any:
+    def another_broker_leads(self, s: State) -> Any:
         """A broker other than the first is the legitimate leader."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])
 
     @goal
-    def two_brokers_lead(self, s: Any) -> Any:
+    def two_brokers_lead(self, s: State) -> Any:
         """Two brokers believe that they lead."""
         return some(
             self.leads(s, p, a) & self.leads(s, p, b)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import design_profiles, going_together
+from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.v2_topics import AdministeredTopics
@@ -53,7 +53,7 @@ class LeaderCoordination(AdministeredTopics):
         return self.load_balancing or super().gives_up
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
-    def check_load_balancing(self, s: Any, p: int, b: Any) -> None:
+    def check_load_balancing(self, s: State, p: int, b: Any) -> None:
         """Broker 0, the preferred replica, is in the ISR: another leader deletes the leader node and stops leading."""
         preferred = self.broker(0)
         if not self.load_balancing or b == preferred:
@@ -68,7 +68,7 @@ class LeaderCoordination(AdministeredTopics):
         return f"{leader_in_words(self, old, p, b)} {why}: it stops leading and {given}"
 
     @goal
-    def another_broker_leads(self, s: Any) -> Any:
+    def another_broker_leads(self, s: State) -> Any:
         """A broker other than the first is the legitimate leader."""
         others = self.brokers[1:]
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)

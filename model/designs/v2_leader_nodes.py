@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import v2_sentences
+from isrcheck.model.designs import State, v2_sentences
 from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import of_partition
@@ -100,11 +100,11 @@ class LeaderNodes(ZookeeperWatches):
         """Whether partitions may move."""
         return False
 
-    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+    def is_replica(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker finds itself among the replicas of a partition when it looks."""
         return True
 
-    def may_lead(self, s: Any, p: int, b: Any) -> Any:
+    def may_lead(self, s: State, p: int, b: Any) -> Any:
         """Whether leaderElection has something to do: the replica is in the ISR, or that is empty."""
         early = self.election_read == "earlier"
         isr = s.replica[p][b].read_isr if early else s.state[p].isr
@@ -113,40 +113,40 @@ class LeaderNodes(ZookeeperWatches):
             possible = possible | (isr & s.live).is_empty
         return possible & self.is_replica(s, p, b) & self.has_path(s, p)
 
-    def may_follow(self, s: Any, p: int, b: Any) -> Any:
+    def may_follow(self, s: State, p: int, b: Any) -> Any:
         """Whether leaderElection makes a replica a follower where there is another leader."""
         may_lead = self.may_lead(s, p, b)
         return may_lead | self.is_replica(s, p, b) if self.lagging_replica == "follows" else may_lead
 
-    def is_notified(self, s: Any, p: int, b: Any) -> Any:
+    def is_notified(self, s: State, p: int, b: Any) -> Any:
         """Whether a replica has heard of a leader change, and is not busy becoming leader."""
         return self.told(s, p, b, PATH) & (s.replica[p][b].step == "none")
 
-    def is_decided(self, s: Any, p: int, b: Any) -> Any:
+    def is_decided(self, s: State, p: int, b: Any) -> Any:
         """Whether a replica that was notified has read the ISR."""
         return self.is_notified(s, p, b) & (s.replica[p][b].candidate if self.election_read == "earlier" else True)
 
-    def forget_candidacy(self, s: Any, p: int, b: Any) -> None:
+    def forget_candidacy(self, s: State, p: int, b: Any) -> None:
         if self.election_read == "earlier":
             s.replica[p][b].candidate = False
             s.replica[p][b].read_isr = set()
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         self.forget_candidacy(s, p, b)
 
-    def stop_leading(self, s: Any, p: int, b: Any) -> None:
+    def stop_leading(self, s: State, p: int, b: Any) -> None:
         """Stops committing and fetching; log and high watermark stay."""
         self.give_up_role(s, p, b, s.replica[p][b].high_watermark)
 
-    def give_up_node(self, s: Any, p: int, b: Any) -> None:
+    def give_up_node(self, s: State, p: int, b: Any) -> None:
         """A leader deletes the leader node, so that another one is elected."""
         leader = s.state[p].leader
         deletes = leader == b if self.leader_node_deletion == "own" else True
         s.robbed = s.robbed | (deletes & ~leader.is_none & (leader != b))
         self.delete_node(s, p, b, deletes)
 
-    def delete_node(self, s: Any, p: int, b: Any, condition: Any) -> None:
+    def delete_node(self, s: State, p: int, b: Any, condition: Any) -> None:
         """A broker deletes the leader node, if a condition holds; everybody is told, and itself in any case."""
         s.state[p].leader = when(condition, none, s.state[p].leader)
         self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)
@@ -155,7 +155,7 @@ class LeaderNodes(ZookeeperWatches):
     # --- leaderElection ---------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def read_isr_for_election(self, s: Any, p: int, b: Any) -> None:
+    def read_isr_for_election(self, s: State, p: int, b: Any) -> None:
         """A replica hears of a leader change, and reads the ISR and the replicas (leaderElection begins)."""
         if self.election_read != "earlier":
             return
@@ -168,7 +168,7 @@ class LeaderNodes(ZookeeperWatches):
         return f"{b} begins leaderElection{of_partition(self, p)}: it reads the ISR {old.state[p].isr}, {place}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def create_leader_node(self, s: Any, p: int, b: Any) -> None:
+    def create_leader_node(self, s: State, p: int, b: Any) -> None:
         """There is no leader: a replica in the ISR creates the leader node, and is about to become leader."""
         s.require(self.is_decided(s, p, b), s.state[p].leader.is_none, self.may_lead(s, p, b))
         s.require(s.room(s.state[p].epoch < self.max_leader_epoch))
@@ -191,7 +191,7 @@ class LeaderNodes(ZookeeperWatches):
         since = f" as it read it, which is {s.state[p].isr} by now" if isr != s.state[p].isr else ""
         return f"{sentences.place_in(isr)}{since}"
 
-    def begin_candidacy(self, s: Any, p: int, b: Any) -> None:
+    def begin_candidacy(self, s: State, p: int, b: Any) -> None:
         replica = s.replica[p][b]
         replica.role, replica.leader, replica.epoch, replica.isr = "none", none, -1, set()
         replica.version = 0
@@ -208,7 +208,7 @@ class LeaderNodes(ZookeeperWatches):
         self.forget_followers(s, p, b)
 
     @action(p=any_partition, b=broker, actor="b")
-    def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
+    def become_follower_of_new_leader(self, s: State, p: int, b: Any) -> None:
         """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b), ~leader.is_none, leader != b)
@@ -219,7 +219,7 @@ class LeaderNodes(ZookeeperWatches):
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 2)
 
-    def follows_anew(self, s: Any, p: int, b: Any, *skipping: str) -> Any:
+    def follows_anew(self, s: State, p: int, b: Any, *skipping: str) -> Any:
         """Whether becomeFollower does anything: where `skip_same_leader` says so, only under another leader."""
         replica, leader = s.replica[p][b], s.state[p].leader
         if self.skip_same_leader not in skipping:
@@ -233,7 +233,7 @@ class LeaderNodes(ZookeeperWatches):
         return f"{found}; it {sentences.follows(self, old, new, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def ignore_leader_change(self, s: Any, p: int, b: Any) -> None:
+    def ignore_leader_change(self, s: State, p: int, b: Any) -> None:
         """A replica does nothing on a leader change: it owns the leader node, or is not in the ISR (leaderElection)."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b))
@@ -257,25 +257,25 @@ class LeaderNodes(ZookeeperWatches):
 
     # --- sessions and starts ----------------------------------------------------------------------------------------
 
-    def expire(self, s: Any, b: Any) -> None:
+    def expire(self, s: State, b: Any) -> None:
         """Its leader nodes vanish with a session; with a lease the broker has stopped leading before."""
         super().expire(s, b)
         if self.step_down == "before-expiry":
             for p in self.all_partitions:
                 self.stop_leading(s, p, b)
 
-    def read_everything(self, s: Any, b: Any) -> None:
+    def read_everything(self, s: State, b: Any) -> None:
         """A broker with a new session looks for the leader of each of its partitions."""
         for p in self.all_partitions:
             s.watch[p][b][PATH] = when(self.is_replica(s, p, b), "fired", "none")
 
-    def is_out_of_service(self, s: Any, b: Any) -> Any:
+    def is_out_of_service(self, s: State, b: Any) -> Any:
         """Whether a broker has neither a role nor is becoming leader anywhere."""
         roles = [s.replica[p][b] for p in self.all_partitions]
         return every((replica.role == "none") & (replica.step == "none") for replica in roles)
 
     @action(b=broker, actor="b")
-    def broker_startup(self, s: Any, b: Any) -> None:
+    def broker_startup(self, s: State, b: Any) -> None:
         """A broker whose former session is over starts its replicas and registers (brokerStartup)."""
         if not self.has_crashes or not self.restarts:
             return
@@ -293,13 +293,13 @@ class LeaderNodes(ZookeeperWatches):
         begun = [f"it {v2_sentences.starts(self, old, new, p, b)}" for p in here]
         return ", and ".join(begun) or "it has none"
 
-    def start_replicas(self, s: Any, b: Any) -> None:
+    def start_replicas(self, s: State, b: Any) -> None:
         s.live = s.live | {b}
         for p in self.all_partitions:
             self.start_replica(s, p, b, self.is_replica(s, p, b))
         self.note_load(s, 0, 2 * self.partitions)
 
-    def start_replica(self, s: Any, p: int, b: Any, here: Any) -> None:
+    def start_replica(self, s: State, p: int, b: Any, here: Any) -> None:
         """startReplica, if a replica is to be here: it follows the leader, or looks for one as on a leader change."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)

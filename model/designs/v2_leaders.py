@@ -1,8 +1,7 @@
 """V2, leaders: a new leader takes an epoch, waits for the others, and from then on keeps the ISR.
 
-The ISR path, which is persistent, has the ISR and the epoch. becomeLeader is several steps: read the epoch, write the
-next one with the ISR that was read, wait until the others have caught up or time is over, write the ISR again, and take
-writes.
+The ISR path, which is persistent, has ISR and epoch. becomeLeader is several steps: read the epoch, write the next one
+with the ISR that was read, wait until the others have caught up or time is over, write the ISR again, take writes.
 
 Left out: threads of the leader that fail by themselves.
 """
@@ -11,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import now, of_partition
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
@@ -77,31 +77,31 @@ class NewLeaders(LeaderNodes):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def has_room(self, s: Any) -> Any:
+    def has_room(self, s: State) -> Any:
         """Whether there is room for another epoch and, where they count, another version."""
         if self.counts_versions:
             return super().has_room(s)
         return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
 
-    def leads(self, s: Any, p: int, b: Any) -> Any:
+    def leads(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker takes writes for a partition: only when becomeLeader is through."""
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def is_legitimate(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker leads and the leader node is its own, whatever epoch a zombie has written with the ISR."""
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
-    def answers(self, s: Any, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
+    def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         """A new leader that waits for the others to catch up answers them, or none ever would."""
         asked = super().answers(s, p, leader, follower, fenced)
         waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
         return asked | (waits & self.follows(s, p, follower, leader))
 
-    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a replica follows a leader; followers of V2 know no epoch."""
         return self.follows(s, p, follower, leader)
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         s.replica[p][b].step = "none"
         if self.new_epoch != "owner":
@@ -110,7 +110,7 @@ class NewLeaders(LeaderNodes):
     # --- becomeLeader -----------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def read_epoch(self, s: Any, p: int, b: Any) -> None:
+    def read_epoch(self, s: State, p: int, b: Any) -> None:
         """becomeLeader, getNewEpoch: reads the ISR path, to write the next epoch later."""
         if self.new_epoch == "owner":
             return
@@ -130,14 +130,14 @@ class NewLeaders(LeaderNodes):
         read = f"reads ISR {state.isr} and epoch {state.epoch}{version}, to write epoch {state.epoch + 1}"
         return f"{self.becoming(old, p, b)} {read}"
 
-    def has_a_claim(self, s: Any, p: int, b: Any) -> Any:
+    def has_a_claim(self, s: State, p: int, b: Any) -> Any:
         """Whether the ISR that is there allows a replica to lead."""
         isr = s.state[p].isr
         claim = isr.is_empty | isr.has(b)
         return claim | (isr & s.live).is_empty if self.unclean else claim
 
     @action(p=any_partition, b=broker, actor="b")
-    def write_epoch(self, s: Any, p: int, b: Any) -> None:
+    def write_epoch(self, s: State, p: int, b: Any) -> None:
         """becomeLeader: writes the next epoch with the ISR that it has read; the high watermark becomes the log end."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), self.has_path(s, p))
@@ -171,7 +171,7 @@ class NewLeaders(LeaderNodes):
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
-    def raise_version(self, s: Any, p: int) -> Any:
+    def raise_version(self, s: State, p: int) -> Any:
         if not self.counts_versions:
             return 0
         version = s.state[p].version
@@ -180,7 +180,7 @@ class NewLeaders(LeaderNodes):
         return version + 1
 
     @action(p=any_partition, b=broker, actor="b")
-    def read_epoch_again(self, s: Any, p: int, b: Any) -> None:
+    def read_epoch_again(self, s: State, p: int, b: Any) -> None:
         """A new leader's write fails, because the ISR path has changed since it read; it reads again."""
         if self.new_epoch != "conditional":
             return
@@ -194,7 +194,7 @@ class NewLeaders(LeaderNodes):
         versions = f"the version is {old.state[p].version} and not {old.replica[p][b].version} any more"
         return f"{self.becoming(old, p, b)} fails to write its epoch, for {versions}; it will read again"
 
-    def is_refused(self, s: Any, p: int, b: Any) -> Any:
+    def is_refused(self, s: State, p: int, b: Any) -> Any:
         """Whether ZooKeeper will never take what a new leader has to write."""
         state, replica = s.state[p], s.replica[p][b]
         path = self.has_path(s, p)
@@ -208,7 +208,7 @@ class NewLeaders(LeaderNodes):
         return refused
 
     @action(p=any_partition, b=broker, actor="b")
-    def give_up_becoming_leader(self, s: Any, p: int, b: Any) -> None:
+    def give_up_becoming_leader(self, s: State, p: int, b: Any) -> None:
         """ZooKeeper refuses a new leader's writes: it stops, deletes its own leader node, and looks again."""
         refused = self.is_refused(s, p, b)
         if refused is False:
@@ -233,7 +233,7 @@ class NewLeaders(LeaderNodes):
         return f"it is not in the ISR {state.isr}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def start_leading(self, s: Any, p: int, b: Any) -> None:
+    def start_leading(self, s: State, p: int, b: Any) -> None:
         """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         replica, end = s.replica[p][b], s.replica[p][b].high_watermark
         s.require(self.is_up(s, b), replica.step == "waiting")
@@ -265,11 +265,11 @@ class NewLeaders(LeaderNodes):
 
     # --- the ISR ----------------------------------------------------------------------------------------------------
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         s.require(self.leads(s, p, b))
         self.write_isr(s, p, b, isr)
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, own: bool = True) -> None:
+    def write_isr(self, s: State, p: int, b: Any, isr: Any, own: bool = True) -> None:
         """A leader writes the ISR to ZooKeeper, and with it its epoch; `own` is false where its own copy stays."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.has_path(s, p))
@@ -280,19 +280,19 @@ class NewLeaders(LeaderNodes):
             replica.isr = isr
         replica.version = self.raise_version(s, p)
 
-    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a follower is behind; the page's commit thread looks only when there is something to commit."""
         behind = super().lags(s, p, b, follower)
         if self.expand_guard != "next-commit":
             return behind
         return behind & (s.replica[p][b].high_watermark < s.log[p][b].length)
 
-    def may_expand(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def may_expand(self, s: State, p: int, b: Any, follower: Any) -> Any:
         replica = s.replica[p][b]
         outside = ~replica.isr.has(follower) & self.tracks(s, p, b, follower)
         return outside & self.has_caught_up(s, p, b, follower)
 
-    def has_caught_up(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def has_caught_up(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a replica has what the leader commits next, or has committed."""
         replica, end = s.replica[p][b], s.known_end[p][b][follower]
         if self.expand_guard == "next-commit":

@@ -1,9 +1,8 @@
 """V2, state changes: requests to start or close a replica, in a persistent queue of each broker in ZooKeeper.
 
-The leader of a partition, or an administrator, puts requests into /brokers/state/[broker_id]; the broker takes them out
-in order (stateChangeListener), and one that starts empties its queue first. A request carries the epoch of the leader
-that sent it, and -1 if an administrator did. When a queue is full it is shrunk: of each partition only the newest
-close-replica stays. If there is still no room, the sender waits.
+Leaders and administrators put requests into /brokers/state/[broker_id]. The broker takes them out in order
+(stateChangeListener) and empties its queue when it starts. A request has its leader's epoch, an administrator's has -1.
+A full queue is shrunk: of each partition the newest close-replica stays. If there is still no room, the sender waits.
 
 With `lifecycle` a *ghost* has what became of the newest request for each replica: requested, received, completed; or
 dropped, for its epoch or because the broker is no replica. What a shrinking queue loses remains requested.
@@ -13,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import deletes_log
 from isrcheck.model.designs.v2_leader_nodes import PATH
@@ -83,7 +83,7 @@ class StateChangeQueues(NewLeaders):
 
     # --- sendStateChange --------------------------------------------------------------------------------------------
 
-    def send(self, s: Any, p: int, b: Any, condition: Any, kind: str, epoch: Any) -> None:
+    def send(self, s: State, p: int, b: Any, condition: Any, kind: str, epoch: Any) -> None:
         """Puts a request for a partition into a broker's queue, if a condition holds."""
         request: dict[str, Any] = {"kind": kind, "epoch": epoch}
         if self.partitions > 1:
@@ -110,7 +110,7 @@ class StateChangeQueues(NewLeaders):
 
     # --- stateChangeListener ----------------------------------------------------------------------------------------
 
-    def next_request(self, s: Any, p: int, b: Any) -> Any:
+    def next_request(self, s: State, p: int, b: Any) -> Any:
         """The first request in a broker's queue, which is for a partition."""
         s.require(self.is_up(s, b), ~s.queue[b].is_empty)
         request = s.queue[b].first
@@ -118,7 +118,7 @@ class StateChangeQueues(NewLeaders):
             s.require(request.partition == p)
         return request
 
-    def starts(self, s: Any, p: int, b: Any, request: Any) -> Any:
+    def starts(self, s: State, p: int, b: Any, request: Any) -> Any:
         """Whether a broker obeys a start-replica request: there is no leader yet, or it is of the latest epoch."""
         state = s.state[p]
         valid = state.leader.is_none | (request.epoch == state.epoch)
@@ -126,14 +126,14 @@ class StateChangeQueues(NewLeaders):
             valid = valid | (request.epoch == NOT_BY_A_LEADER)
         return (request.kind == "start") & valid & self.is_replica(s, p, b) & self.has_path(s, p)
 
-    def closes(self, s: Any, p: int, b: Any, request: Any) -> Any:
+    def closes(self, s: State, p: int, b: Any, request: Any) -> Any:
         """Whether a broker obeys a close-replica request."""
         close = request.kind == "close"
         if self.close_check == "none":
             return close
         return close & ((request.epoch == NOT_BY_A_LEADER) | (request.epoch == s.state[p].epoch))
 
-    def handled(self, s: Any, p: int, b: Any, stage: Any) -> None:
+    def handled(self, s: State, p: int, b: Any, stage: Any) -> None:
         """The request leaves the queue, at some stage of its life."""
         queue = s.queue[b]
         if self.follows_requests:
@@ -142,14 +142,14 @@ class StateChangeQueues(NewLeaders):
             s.state_change[p][b] = when(newer, s.state_change[p][b], stage)
         queue.remove_first()
 
-    def complete_request(self, s: Any, p: int, b: Any) -> None:
+    def complete_request(self, s: State, p: int, b: Any) -> None:
         """A replica has come to its role: a request to start it is completed."""
         if self.follows_requests:
             stage = s.state_change[p][b]
             s.state_change[p][b] = when(stage == "received", "completed", stage)
 
     @action(p=any_partition, b=broker, actor="b")
-    def on_start_replica(self, s: Any, p: int, b: Any) -> None:
+    def on_start_replica(self, s: State, p: int, b: Any) -> None:
         """A broker gets a start-replica request and starts the replica: it follows the leader, or looks for one."""
         if not self.has_queues:
             return
@@ -164,7 +164,7 @@ class StateChangeQueues(NewLeaders):
         return f"{b} takes {request} out of its queue: it {starts(self, old, new, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def on_close_replica(self, s: Any, p: int, b: Any) -> None:
+    def on_close_replica(self, s: State, p: int, b: Any) -> None:
         """A broker gets a close-replica request: it stops fetching, closes the replica and deletes it."""
         if not self.has_queues:
             return
@@ -184,7 +184,7 @@ class StateChangeQueues(NewLeaders):
         return f"{b} {taken}: it {deletes_log(old, p, b)}{member}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def drop_state_change(self, s: Any, p: int, b: Any) -> None:
+    def drop_state_change(self, s: State, p: int, b: Any) -> None:
         """A broker drops a request of an earlier epoch, or for a partition of which it has no replica."""
         if not self.has_queues:
             return
@@ -209,13 +209,13 @@ class StateChangeQueues(NewLeaders):
     # --- the end of a start -----------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def become_follower_of_new_leader(self, s: Any, p: int, b: Any) -> None:
+    def become_follower_of_new_leader(self, s: State, p: int, b: Any) -> None:
         """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
         super().become_follower_of_new_leader(s, p, b)
         self.complete_request(s, p, b)
 
     @action(p=any_partition, b=broker, actor="b")
-    def start_leading(self, s: Any, p: int, b: Any) -> None:
+    def start_leading(self, s: State, p: int, b: Any) -> None:
         """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         super().start_leading(s, p, b)
         self.complete_request(s, p, b)
@@ -223,7 +223,7 @@ class StateChangeQueues(NewLeaders):
     # --- brokerStartup ----------------------------------------------------------------------------------------------
 
     @action(b=broker, actor="b")
-    def boot(self, s: Any, b: Any) -> None:
+    def boot(self, s: State, b: Any) -> None:
         """A broker whose last session is over runs again; first of all it empties its queue."""
         if not self.has_crashes or not self.restarts or not self.has_queues:
             return
@@ -236,7 +236,7 @@ class StateChangeQueues(NewLeaders):
         return f"{b} runs again with {far(self, new, b)}, and looks into its queue first, {waiting}"
 
     @action(b=broker, actor="b")
-    def broker_startup(self, s: Any, b: Any) -> None:
+    def broker_startup(self, s: State, b: Any) -> None:
         """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
         if not self.has_queues:
             super().broker_startup(s, b)
@@ -254,7 +254,7 @@ class StateChangeQueues(NewLeaders):
         return f"{b}, whose queue is empty, starts its replicas and registers: {self.started_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
-    def register_again(self, s: Any, b: Any) -> None:
+    def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
             # A broker without any role is one that starts, and that empties its queue first.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import of_partition
 from isrcheck.model.designs.v2_queues import StateChangeQueues
@@ -105,36 +106,36 @@ class ReassignedReplicas(StateChangeQueues):
             found["reassignments"] = number(0, self.reassignments)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         if self.reassigns:
             for p in self.all_partitions:
                 s.assignment[p].replicas = set(self.replicas_at_start)
 
-    def begin(self, s: Any, p: int, b: Any, members: Any) -> None:
+    def begin(self, s: State, p: int, b: Any, members: Any) -> None:
         super().begin(s, p, b, members)
         if self.reassigns and b == self.broker(0):
             s.replica[p][b].replicas = set(self.replicas_at_start)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+    def is_assigned(self, s: State, p: int, b: Any) -> Any:
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
-    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+    def is_wanted(self, s: State, p: int, b: Any) -> Any:
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
-    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+    def is_replica(self, s: State, p: int, b: Any) -> Any:
         if not self.reassigns:
             return True
         assignment = s.assignment[p]
         named = assignment.replicas.has(b)
         return named if self.replica_check == "assigned" else named | assignment.target.has(b)
 
-    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
-    def lags(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a follower is behind; one that was told to close, and fetches no more, will be."""
         lags = super().lags(s, p, b, follower)
         if not self.reassigns:
@@ -142,24 +143,24 @@ class ReassignedReplicas(StateChangeQueues):
         closed = (s.replica[p][b].moving == "closed") & ~s.replica[p][b].target.has(follower)
         return lags | (closed & ~self.follows(s, p, follower, b))
 
-    def give_up_role(self, s: Any, p: int, b: Any, high_watermark: Any) -> None:
+    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         self.forget_reassignment(s, p, b)
 
-    def begin_candidacy(self, s: Any, p: int, b: Any) -> None:
+    def begin_candidacy(self, s: State, p: int, b: Any) -> None:
         super().begin_candidacy(s, p, b)
         self.forget_reassignment(s, p, b)
 
-    def become_follower(self, s: Any, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
+    def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
         super().become_follower(s, p, b, leader, epoch, truncates)
         self.forget_reassignment(s, p, b)
 
-    def forget_reassignment(self, s: Any, p: int, b: Any) -> None:
+    def forget_reassignment(self, s: State, p: int, b: Any) -> None:
         if self.reassigns:
             replica = s.replica[p][b]
             replica.replicas, replica.target, replica.moving = set(), set(), "none"
 
-    def all_caught_up(self, s: Any, p: int, b: Any) -> Any:
+    def all_caught_up(self, s: State, p: int, b: Any) -> Any:
         """Whether every replica of RAR has what the leader has."""
         target = s.replica[p][b].target
         return every(implies(target.has(f), self.has_caught_up(s, p, b, f)) for f in self.brokers if f != b)
@@ -167,7 +168,7 @@ class ReassignedReplicas(StateChangeQueues):
     # --- onPartitionsReassigned -------------------------------------------------------------------------------------
 
     @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
-    def reassign_partition(self, s: Any, p: int, target: Any) -> None:
+    def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator writes other replicas of a partition to partitions_reassigned."""
         if not self.reassignments or len(target) < self.min_isr:
             return
@@ -183,7 +184,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"an administrator writes to partitions_reassigned that the {moved}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def on_partitions_reassigned(self, s: Any, p: int, b: Any) -> None:
+    def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
         """The leader is told of a reassignment: it starts the new replicas."""
         if not self.reassignments:
             return
@@ -198,14 +199,14 @@ class ReassignedReplicas(StateChangeQueues):
         starts = sends(self, old, new, "start", old.replica[p][b].epoch, target - replicas)
         return f"{leader_in_words(self, old, p, b)} {read}; it {starts}"
 
-    def start_new_replicas(self, s: Any, p: int, b: Any) -> None:
+    def start_new_replicas(self, s: State, p: int, b: Any) -> None:
         """Sends start-replica to RAR - AR."""
         new = s.assignment[p].target - s.assignment[p].replicas
         for f in self.brokers:
             self.send(s, p, f, new.has(f), "start", s.replica[p][b].epoch)
 
     @action(p=any_partition, b=broker, actor="b")
-    def start_leading(self, s: Any, p: int, b: Any) -> None:
+    def start_leading(self, s: State, p: int, b: Any) -> None:
         """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
         super().start_leading(s, p, b)
         if not self.reassigns:
@@ -222,12 +223,12 @@ class ReassignedReplicas(StateChangeQueues):
 
     # --- checkReassignedReplicas ------------------------------------------------------------------------------------
 
-    def moves(self, s: Any, p: int, b: Any, step: str) -> Any:
+    def moves(self, s: State, p: int, b: Any, step: str) -> Any:
         """Whether a leader is at some step of a reassignment, and ZooKeeper has the partition."""
         return self.leads(s, p, b) & (s.replica[p][b].moving == step) & self.has_path(s, p)
 
     @action(p=any_partition, b=broker, actor="b")
-    def start_new_replicas_again(self, s: Any, p: int, b: Any) -> None:
+    def start_new_replicas_again(self, s: State, p: int, b: Any) -> None:
         """A new leader starts the new replicas of a reassignment that it has found."""
         if not self.reassignments or self.resumed_reassignment != "started":
             return
@@ -245,7 +246,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"{leader_in_words(self, old, p, b)} {starts}, which does not follow it yet"
 
     @action(p=any_partition, b=broker, actor="b")
-    def close_old_replicas(self, s: Any, p: int, b: Any) -> None:
+    def close_old_replicas(self, s: State, p: int, b: Any) -> None:
         """All new replicas have caught up: the leader closes the old ones, except itself."""
         if not self.reassignments:
             return
@@ -264,7 +265,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"{leader_in_words(self, old, p, b)} {known}; it {closes}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def write_reassigned_isr(self, s: Any, p: int, b: Any) -> None:
+    def write_reassigned_isr(self, s: State, p: int, b: Any) -> None:
         """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR, the first of four writes."""
         if not self.reassignments:
             return
@@ -296,7 +297,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"; it {sends(self, old, new, 'close', old.replica[p][b].epoch, [b])}, itself"
 
     @action(p=any_partition, b=broker, actor="b")
-    def write_new_replicas(self, s: Any, p: int, b: Any) -> None:
+    def write_new_replicas(self, s: State, p: int, b: Any) -> None:
         """The leader writes RAR as the replicas of the partition, the second write."""
         if not self.reassignments:
             return
@@ -309,7 +310,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"{leader_in_words(self, old, p, b)} writes the replicas {named}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def delete_reassigned_path(self, s: Any, p: int, b: Any) -> None:
+    def delete_reassigned_path(self, s: State, p: int, b: Any) -> None:
         """The leader deletes the path in partitions_reassigned, the third write."""
         if not self.reassignments:
             return
@@ -323,7 +324,7 @@ class ReassignedReplicas(StateChangeQueues):
         return f"{leader_in_words(self, old, p, b)} {done}{left}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def hand_over(self, s: Any, p: int, b: Any) -> None:
+    def hand_over(self, s: State, p: int, b: Any) -> None:
         """A leader that is not the preferred replica deletes the leader node (fourth write) and closes its replica."""
         if not self.reassignments:
             return
@@ -344,18 +345,18 @@ class ReassignedReplicas(StateChangeQueues):
 
     # --- the commit thread ------------------------------------------------------------------------------------------
 
-    def is_completing(self, s: Any, p: int, b: Any) -> Any:
+    def is_completing(self, s: State, p: int, b: Any) -> Any:
         """Whether the leader's commit thread is between two of the writes, and does nothing else."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         if self.reassigns:
             s.require(~self.is_completing(s, p, b))
         super().change_isr(s, p, b, isr)
 
     @action(p=any_partition, b=broker, actor="b")
-    def commit(self, s: Any, p: int, b: Any) -> None:
+    def commit(self, s: State, p: int, b: Any) -> None:
         """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
         if self.reassigns:
             s.require(~self.is_completing(s, p, b))
@@ -363,17 +364,17 @@ class ReassignedReplicas(StateChangeQueues):
 
     # --- the writes -------------------------------------------------------------------------------------------------
 
-    def leaves(self, s: Any, p: int, b: Any) -> Any:
+    def leaves(self, s: State, p: int, b: Any) -> Any:
         """Whether the leader lets another replica lead: the preferred one, or one that remains."""
         return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
 
-    def close_itself(self, s: Any, p: int, b: Any) -> None:
+    def close_itself(self, s: State, p: int, b: Any) -> None:
         self.send(s, p, b, ~s.replica[p][b].target.has(b), "close", s.replica[p][b].epoch)
 
-    def name_new_replicas(self, s: Any, p: int, b: Any) -> None:
+    def name_new_replicas(self, s: State, p: int, b: Any) -> None:
         s.assignment[p].replicas = s.replica[p][b].target
         s.replica[p][b].replicas = s.replica[p][b].target
 
-    def delete_path(self, s: Any, p: int) -> None:
+    def delete_path(self, s: State, p: int) -> None:
         s.assignment[p].phase = "none"
         s.assignment[p].target = set()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
 from isrcheck.model.designs.v2_queues import NOT_BY_A_LEADER
@@ -78,23 +79,23 @@ class AdministeredTopics(ReassignedReplicas):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def has_path(self, s: Any, p: int) -> Any:
+    def has_path(self, s: State, p: int) -> Any:
         return s.topic[p].exists != "no" if self.has_topics else True
 
-    def is_being_deleted(self, s: Any, p: int) -> Any:
+    def is_being_deleted(self, s: State, p: int) -> Any:
         return (s.assignment[p].phase == "deleting") | (s.assignment[p].phase == "closing")
 
-    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
         return self.has_path(s, p) & ~self.is_being_deleted(s, p) if self.has_topics else True
 
-    def is_owed(self, s: Any, p: int) -> Any:
+    def is_owed(self, s: State, p: int) -> Any:
         return ~self.is_being_deleted(s, p) if self.has_topics else True
 
-    def is_replica(self, s: Any, p: int, b: Any) -> Any:
+    def is_replica(self, s: State, p: int, b: Any) -> Any:
         named = super().is_replica(s, p, b)
         return named & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else named
 
-    def is_taken_out(self, s: Any, p: int, replicas: Any) -> Any:
+    def is_taken_out(self, s: State, p: int, replicas: Any) -> Any:
         """Whether no broker of some replicas has a request for the partition in its queue."""
 
         def waits(b: Any) -> Any:
@@ -106,7 +107,7 @@ class AdministeredTopics(ReassignedReplicas):
     def is_about(self, request: Any, p: int) -> Any:
         return request.partition == p if self.partitions > 1 else True
 
-    def remove_paths(self, s: Any, p: int) -> None:
+    def remove_paths(self, s: State, p: int) -> None:
         self.fire(s, p, PATH)
         s.topic[p].exists = "no"
         s.state[p] = {"leader": none, "isr": set(), "epoch": 0, "version": 0}
@@ -116,7 +117,7 @@ class AdministeredTopics(ReassignedReplicas):
     # --- deletePartition --------------------------------------------------------------------------------------------
 
     @action(p=any_partition, actor="administrator", perturbation=True)
-    def delete_partition(self, s: Any, p: int) -> None:
+    def delete_partition(self, s: State, p: int) -> None:
         """An administrator writes an empty list of replicas to partitions_reassigned; records need not survive."""
         if not self.has_topics:
             return
@@ -133,7 +134,7 @@ class AdministeredTopics(ReassignedReplicas):
         return f" {p}" if self.partitions > 1 else ""
 
     @action(p=any_partition, b=broker, actor="b")
-    def close_deleted_replicas(self, s: Any, p: int, b: Any) -> None:
+    def close_deleted_replicas(self, s: State, p: int, b: Any) -> None:
         """The leader is told of the empty list: it closes all replicas, itself included (onPartitionsReassigned)."""
         if not self.has_topics:
             return
@@ -148,7 +149,7 @@ class AdministeredTopics(ReassignedReplicas):
         return f"{leader_in_words(self, old, p, b)} {read}; it {closes}"
 
     @action(p=any_partition, actor="administrator")
-    def remove_deleted_paths(self, s: Any, p: int) -> None:
+    def remove_deleted_paths(self, s: State, p: int) -> None:
         """All replicas have taken the close request from their queues: the administrator deletes the paths."""
         if not self.has_topics:
             return
@@ -163,7 +164,7 @@ class AdministeredTopics(ReassignedReplicas):
     # --- createTopic ------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, actor="administrator", perturbation=True)
-    def create_topic(self, s: Any, p: int) -> None:
+    def create_topic(self, s: State, p: int) -> None:
         """An administrator creates the topic: it names the new replicas and sends start-replica to each."""
         if not self.has_topics:
             return
@@ -182,7 +183,7 @@ class AdministeredTopics(ReassignedReplicas):
         return f"an administrator creates the topic{self.number_of(p)} with replicas {target}, and {starts}"
 
     @action(p=any_partition, actor="administrator")
-    def finish_creation(self, s: Any, p: int) -> None:
+    def finish_creation(self, s: State, p: int) -> None:
         """All replicas have taken the request to start from their queues: the administrator writes the path."""
         if not self.has_topics:
             return
@@ -196,7 +197,7 @@ class AdministeredTopics(ReassignedReplicas):
         return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
 
     @action(p=any_partition, actor="administrator", perturbation=True)
-    def creation_times_out(self, s: Any, p: int) -> None:
+    def creation_times_out(self, s: State, p: int) -> None:
         """A replica takes too long to start: the administrator gives up, and leaves everything as it is."""
         if not self.has_topics:
             return
@@ -210,7 +211,7 @@ class AdministeredTopics(ReassignedReplicas):
         return f"the administrator {waits}: the creation of the topic{self.number_of(p)} has failed"
 
     @action(p=any_partition, actor="administrator")
-    def clean_failed_creation(self, s: Any, p: int) -> None:
+    def clean_failed_creation(self, s: State, p: int) -> None:
         """The next createTopic first sends close-replica to all replicas of the failed one, and deletes its paths."""
         if not self.has_topics:
             return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import design_profiles, going_together, sentences
+from isrcheck.model.designs import State, design_profiles, going_together, sentences
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.watches import Watch
@@ -73,10 +73,10 @@ class ControllerDesign(Commands):
             found["lost_replies"] = number(0, self.lost_replies)
         return found
 
-    def change_isr(self, s: Any, p: int, b: Any, isr: Any) -> None:
+    def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         self.write_isr(s, p, b, isr)
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+    def write_isr(self, s: State, p: int, b: Any, isr: Any, told: bool = True) -> None:
         """The leader writes the ISR to ZooKeeper; `told` is false where the answer is lost (maybe_change_ISR)."""
         replica, state = s.replica[p][b], s.state[p]
         s.require(self.leads(s, p, b), self.has_path(s, p), s.room(self.has_version(s, p)))
@@ -93,7 +93,7 @@ class ControllerDesign(Commands):
             replica.version = version
 
     @action(p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True)
-    def expand_isr_and_lose_the_reply(self, s: Any, p: int, b: Any, follower: Any) -> None:
+    def expand_isr_and_lose_the_reply(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader's write of a larger ISR succeeds, but the connection breaks before the reply."""
         if b == follower or not self.lost_replies:
             return

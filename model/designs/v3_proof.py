@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs.controller import any_controller, any_place
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.v3 import ControllerDesign
@@ -21,31 +22,31 @@ class V3Proof(Proof):
     of = ControllerDesign
     invariants = ("isr-sane",)
 
-    def is_sent(self, s: Any, c: Any, b: Any, p: int, place: int) -> Any:
+    def is_sent(self, s: State, c: Any, b: Any, p: int, place: int) -> Any:
         """A command about the partition is at a place of a channel."""
         there = s.channel[c][b].length > place
         return there if self.model.partitions == 1 else there & (s.channel[c][b].at(place).partition == p)
 
     @lemma(p=any_partition, b=broker)
-    def no_broker_knows_a_later_version(self, s: Any, p: int, b: Any) -> Any:
+    def no_broker_knows_a_later_version(self, s: State, p: int, b: Any) -> Any:
         """No broker knows a zkVersion that ZooKeeper does not have yet."""
         return s.replica[p][b].version <= s.state[p].version
 
     @lemma(c=any_controller, b=broker, p=any_partition, place=any_place)
-    def no_command_has_a_later_version(self, s: Any, c: Any, b: Any, p: int, place: int) -> Any:
+    def no_command_has_a_later_version(self, s: State, c: Any, b: Any, p: int, place: int) -> Any:
         """No command has a zkVersion that ZooKeeper does not have yet."""
         sent = self.is_sent(s, c, b, p, place)
         return implies(sent, s.channel[c][b].at(place).version <= s.state[p].version)
 
     @lemma(p=any_partition, b=broker)
-    def a_leader_at_the_current_version_knows_the_state(self, s: Any, p: int, b: Any) -> Any:
+    def a_leader_at_the_current_version_knows_the_state(self, s: State, p: int, b: Any) -> Any:
         """A broker that believes to lead at the current zkVersion is the leader, and knows the ISR."""
         replica, state = s.replica[p][b], s.state[p]
         current = (replica.role == "leader") & (replica.version == state.version)
         return implies(current, (state.leader == b) & (replica.isr == state.isr))
 
     @lemma(c=any_controller, b=broker, p=any_partition, place=any_place)
-    def a_command_at_the_current_version_says_the_state(self, s: Any, c: Any, b: Any, p: int, place: int) -> Any:
+    def a_command_at_the_current_version_says_the_state(self, s: State, c: Any, b: Any, p: int, place: int) -> Any:
         """A command with the current zkVersion names the leader and the ISR that ZooKeeper has."""
         sent, state = self.is_sent(s, c, b, p, place), s.state[p]
         request = s.channel[c][b].at(place)
@@ -53,14 +54,14 @@ class V3Proof(Proof):
         return implies(sent & (request.version == state.version), same)
 
     @lemma(c=any_controller, p=any_partition)
-    def what_a_controller_read_is_not_from_the_future(self, s: Any, c: Any, p: int) -> Any:
+    def what_a_controller_read_is_not_from_the_future(self, s: State, c: Any, p: int) -> Any:
         """A controller that has read the path knows no later zkVersion; one that writes as it reads keeps nothing."""
         if not self.model.reads_first:
             return True
         return implies(s.read[c][p].done, s.read[c][p].version <= s.state[p].version)
 
     @lemma(c=any_controller, p=any_partition)
-    def what_a_controller_read_at_the_current_version_is_the_state(self, s: Any, c: Any, p: int) -> Any:
+    def what_a_controller_read_at_the_current_version_is_the_state(self, s: State, c: Any, p: int) -> Any:
         """What a controller has read is the leader and the ISR that there are, if the zkVersion is still the same."""
         if not self.model.reads_first:
             return True
@@ -69,11 +70,11 @@ class V3Proof(Proof):
         return implies(known.done & (known.version == state.version), same)
 
     @lemma(p=any_partition, b=broker)
-    def leaders_have_an_epoch(self, s: Any, p: int, b: Any) -> Any:
+    def leaders_have_an_epoch(self, s: State, p: int, b: Any) -> Any:
         """A broker that believes to lead does so in an epoch."""
         return implies(s.replica[p][b].role == "leader", s.replica[p][b].epoch >= 0)
 
     @lemma(p=any_partition)
-    def the_leader_is_in_the_isr(self, s: Any, p: int) -> Any:
+    def the_leader_is_in_the_isr(self, s: State, p: int) -> Any:
         """The leader, if there is one, is in the ISR."""
         return s.state[p].leader.is_none | s.state[p].isr.has(s.state[p].leader)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import deletes_log, of_partition
@@ -66,7 +67,7 @@ class WatchedReplicas(ZookeeperWatches):
             found["reassignments"] = number(0, self.reassignments)
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         if self.reassigns:
             for p in self.all_partitions:
@@ -74,17 +75,17 @@ class WatchedReplicas(ZookeeperWatches):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+    def is_assigned(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is one of the replicas, or shall be."""
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
-    def tracks(self, s: Any, p: int, b: Any, follower: Any) -> Any:
+    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         return self.is_assigned(s, p, follower)
 
     # --- the administrator ------------------------------------------------------------------------------------------
 
     @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
-    def reassign_partition(self, s: Any, p: int, target: Any) -> None:
+    def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator assigns a partition to other replicas; all brokers are told."""
         if not self.reassignments or not target:
             return
@@ -103,7 +104,7 @@ class WatchedReplicas(ZookeeperWatches):
     # --- brokers ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def on_partitions_reassigned(self, s: Any, p: int, b: Any) -> None:
+    def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
         """A broker is told that it is to have a replica: it starts the replica, and looks for the leader."""
         if not self.reassigns:
             return
@@ -124,7 +125,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{b} reads {read}, starts one with log end {len(old.log[p][b])}, and will look for the leader"
 
     @action(p=any_partition, b=broker, actor="b")
-    def complete_reassignment(self, s: Any, p: int, b: Any) -> None:
+    def complete_reassignment(self, s: State, p: int, b: Any) -> None:
         """All new replicas are in the ISR, the leader among them: the assignment is now the new replicas."""
         if not self.reassigns:
             return
@@ -137,7 +138,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{self.completion_in_words(old, new, p, b)}{sentences.notified(self, old, new, p, 'replicas', by=b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def complete_reassignment_and_leave(self, s: Any, p: int, b: Any) -> None:
+    def complete_reassignment_and_leave(self, s: State, p: int, b: Any) -> None:
         """All new replicas are in the ISR, but the leader is none of them: it deletes its leader node and its log."""
         if not self.reassigns:
             return
@@ -160,19 +161,19 @@ class WatchedReplicas(ZookeeperWatches):
         known = f"has the new replicas {target} in its own ISR {old.replica[p][b].isr}"
         return f"{who} {known} and completes: replicas {replicas}, in ZooKeeper {self.written_in_words(old, new, p)}"
 
-    def write_replicas(self, s: Any, p: int, b: Any) -> Any:
+    def write_replicas(self, s: State, p: int, b: Any) -> Any:
         """The leader replaces the replicas, and all brokers are told; gives how many watches that fires."""
         assignment = s.assignment[p]
         s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= s.replica[p][b].isr)
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
         return self.fire(s, p, "replicas") + self.fire(s, p, "reassigned")
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any) -> Any:
+    def write_isr(self, s: State, p: int, b: Any, isr: Any) -> Any:
         """The leader writes the ISR path."""
         raise NotImplementedError
 
     @action(p=any_partition, b=broker, actor="b")
-    def keep_replica(self, s: Any, p: int, b: Any) -> None:
+    def keep_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that the replicas changed, and does nothing: it keeps its replica, or has none."""
         if not self.reassigns:
             return
@@ -186,7 +187,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{b} {read}, {why}; it {sentences.goes_on(old, p, b)}"
 
     @action(p=any_partition, b=broker, actor="b")
-    def stop_replica(self, s: Any, p: int, b: Any) -> None:
+    def stop_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that it is no longer a replica: it deletes its log, and the leader node if it leads."""
         if not self.reassigns:
             return

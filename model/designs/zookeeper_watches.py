@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs import State
 from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.partition_state import PartitionState
@@ -65,7 +66,7 @@ class ZookeeperWatches(PartitionState):
             found["load"] = record(notifications=number(0, LOAD), requests=number(0, LOAD))
         return found
 
-    def initial(self, s: Any) -> None:
+    def initial(self, s: State) -> None:
         super().initial(s)
         for p in self.all_partitions:
             for b in self.brokers:
@@ -78,15 +79,15 @@ class ZookeeperWatches(PartitionState):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def connected(self, s: Any, b: Any) -> Any:
+    def connected(self, s: State, b: Any) -> Any:
         """Whether a broker runs and has a session: only then is it told anything, and may create ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
-    def told(self, s: Any, p: int, b: Any, path: str) -> Any:
+    def told(self, s: State, p: int, b: Any, path: str) -> Any:
         """Whether a broker has been told of a change of a path, and has not acted on it yet."""
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
-    def read_and_watch(self, s: Any, p: int, b: Any, path: str, changes: bool = False) -> Any:
+    def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
         """A broker handles its notification: it reads the path and watches it again, and perhaps changes it itself.
 
         Gives the number of brokers that are told of that.
@@ -96,7 +97,7 @@ class ZookeeperWatches(PartitionState):
         told = self.fire(s, p, path, but=b) if changes else 0
         return told + 1 if changes and not later else told
 
-    def fire(self, s: Any, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
+    def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
         """A path changes if a condition holds, and every broker that watches it is told; gives how many are."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
@@ -104,25 +105,25 @@ class ZookeeperWatches(PartitionState):
             s.watch[p][b][path] = when(told[b], "fired", s.watch[p][b][path])
         return count(told.values())
 
-    def lose_watches(self, s: Any, b: Any) -> None:
+    def lose_watches(self, s: State, b: Any) -> None:
         for p in self.all_partitions:
             for path in self.watched:
                 s.watch[p][b][path] = "none"
 
-    def read_everything(self, s: Any, b: Any) -> None:
+    def read_everything(self, s: State, b: Any) -> None:
         """A broker with a new session reads and watches every path, one after the other."""
         for p in self.all_partitions:
             for path in self.watched:
                 s.watch[p][b][path] = "fired"
 
-    def note_load(self, s: Any, notifications: Any, requests: Any) -> None:
+    def note_load(self, s: State, notifications: Any, requests: Any) -> None:
         """Counts what ZooKeeper tells and is asked for an election; writes of the ISR are not counted."""
         if self.count_load:
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)
 
     @action(p=any_partition, b=broker, actor="b")
-    def watch_leader_again(self, s: Any, p: int, b: Any) -> None:
+    def watch_leader_again(self, s: State, p: int, b: Any) -> None:
         """A broker that has acted on what it read sets its watch again. It misses changes in between."""
         if self.watch_again != "after-the-read":
             return
@@ -165,7 +166,7 @@ class ZookeeperWatches(PartitionState):
 
     # --- sessions and crashes ---------------------------------------------------------------------------------------
 
-    def expire(self, s: Any, b: Any) -> None:
+    def expire(self, s: State, b: Any) -> None:
         """The session takes its ephemeral nodes and its watches with it, and who watches the nodes is told."""
         super().expire(s, b)
         told: Any = 0
@@ -176,12 +177,12 @@ class ZookeeperWatches(PartitionState):
         self.lose_watches(s, b)
         self.note_load(s, told, 0)
 
-    def stop(self, s: Any, b: Any, kept: Any = None) -> None:
+    def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
         self.lose_watches(s, b)
 
     @action(b=broker, actor="b")
-    def register_again(self, s: Any, b: Any) -> None:
+    def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if not self.expiries:
             return
@@ -195,7 +196,7 @@ class ZookeeperWatches(PartitionState):
         return f"{who} gets a new ZooKeeper session, registers, and will read every path again"
 
     @action(b=broker, actor="b")
-    def broker_startup(self, s: Any, b: Any) -> None:
+    def broker_startup(self, s: State, b: Any) -> None:
         """A broker whose last session is over starts, registers, and reads everything."""
         if not self.has_crashes:
             return

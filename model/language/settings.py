@@ -123,7 +123,7 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
             return False
         if found.name not in m.domains:
             raise ModelError(
-                f"{type(m).__name__} has budget {found.name} and no variable of that name, which would count"
+                f"{type(m).__name__} has the budget {found.name} but no variable {found.name}; add one that counts"
             )
         return getattr(s, found.name) == allowed
 

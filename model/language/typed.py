@@ -143,3 +143,5 @@ class State:
     def require(self, *conditions: Any) -> None: ...
     def room(self, condition: Any) -> Flag: ...  # type: ignore[empty-body]
     def enabled(self, method: Callable[..., Any]) -> Flag: ...  # type: ignore[empty-body]
+    def fresh(self, domain: Any) -> Value: ...  # type: ignore[empty-body]
+    def used_up(self, domain: Any) -> Flag: ...  # type: ignore[empty-body]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.typed import (
     Broker,
     Brokers,
@@ -29,14 +29,14 @@ class ReplicaRecord(Value):
 
     high_watermark: Place[Number, int]
     leader_epoch: Place[Number, int]
-    leader: Place[Broker, BrokerId | None]
+    leader: Place[Broker, BrokerId | NoBroker | None]
     isr: Place[Brokers, set[Any] | frozenset[Any]]
 
 
 class RequestsRecord(Value):
     """A record: leader, isr."""
 
-    leader: Place[Broker, BrokerId | None]
+    leader: Place[Broker, BrokerId | NoBroker | None]
     isr: Place[Brokers, set[Any] | frozenset[Any]]
 
 
@@ -44,7 +44,7 @@ class QuorumRecord(Value):
     """A record: leader_epoch, leader, isr."""
 
     leader_epoch: Place[Number, int]
-    leader: Place[Broker, BrokerId | None]
+    leader: Place[Broker, BrokerId | NoBroker | None]
     isr: Place[Brokers, set[Any] | frozenset[Any]]
 
 

@@ -59,7 +59,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.typed import (
     Broker,
     Brokers,
@@ -79,7 +79,7 @@ class StateLogRecord(Value):
     """A record: id, by."""
 
     id: Place[Number, int]
-    by: Place[Broker, BrokerId | None]
+    by: Place[Broker, BrokerId | NoBroker | None]
 
 
 class StateRecord(Value):
@@ -94,7 +94,7 @@ class KnownRecord(Value):
     """A record: id, by."""
 
     id: Place[Number, int]
-    by: Place[Broker, BrokerId | None]
+    by: Place[Broker, BrokerId | NoBroker | None]
 
 
 class EveryState(State):
@@ -120,20 +120,50 @@ def test_a_variable_of_each_kind(file: Path) -> None:
     assert (said.code, said.err, said.out) == (0, "", TYPES)
 
 
-@pytest.mark.parametrize("options", [("--types",), ("x.py", "--types", "--json"), ("kip-320", "-s", "replicas=2")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--types",),
+        ("x.py", "--types", "--json"),
+        ("kip-320", "-s", "replicas=2"),
+        ("kip-320", "--as", "State"),
+        ("v1", "v2"),
+        ("v1", "v2", "--types"),
+        ("v1", "v2", "--types", "--as", "Both", "-s", "replicas=2"),
+        ("v1", "--types", "--as", "my state"),
+        ("v1", "--types", "--as", "class"),
+        ("v1", "--types", "--as", "State"),
+    ],
+)
 def test_options_that_do_not_go_together(options: tuple[str, ...]) -> None:
     assert run("models", *options).code == 2
 
 
 def test_settings_decide_which_variables_there_are() -> None:
-    assert "assignment:" not in run("models", "v3", "--types").out
+    assert "assignment:" in run("models", "v3", "--types").out
+    assert "assignment:" not in run("models", "v3", "--types", "-s", "replicas=2").out
     assert "assignment:" in run("models", "v3", "--types", "-s", "reassignments=1").out
     assert run("models", "v3", "--types", "-s", "reassignments=-1").code == 150
 
 
+def test_an_identity_has_no_order() -> None:
+    assert "version: Place[Value, int]" in run("models", "v3", "--types", "-s", "versions=identity").out
+
+
+def test_one_class_for_models_that_share_methods() -> None:
+    text = run("models", "truncate-to-hw", "async-isr", "--types", "--as", "AnyState").out
+    assert "What any of truncate-to-hw, async-isr has in each state." in text
+    last = text[text.index("class AnyState(State):") :]
+    assert [line.split(":")[0].strip() for line in last.splitlines()[3:]] == [
+        *load_model_class("truncate-to-hw").cls().domains,
+        *(name for name in load_model_class("async-isr").cls().domains if name != "requests"),
+    ]
+    assert "    requests: Place[Any, Any]" in last
+
+
 def test_records_whose_names_would_be_the_same_are_told_apart() -> None:
     one, other = (domains.Record((name,), (domains.Flag(),)) for name in ("here", "there"))
-    text = state_types("Two", {"a": domains.Record(("b",), (one,)), "aB": other}, "x")
+    text = state_types("TwoState", "Two", {"a": domains.Record(("b",), (one,)), "aB": other}, "x")
     assert "b: Place[ABRecord, dict[str, Any]]" in text
     assert "aB: Place[ABRecord2, dict[str, Any]]" in text
 
@@ -160,8 +190,8 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
     loaded = load_model_class(name)
     variables = loaded.cls().domains
     CLASSES.clear()
-    exec(compile(state_types(loaded.cls.__name__, variables, ""), name, "exec"), CLASSES)
-    hints = typing.get_type_hints(CLASSES[f"{loaded.cls.__name__}State"], CLASSES)
+    exec(compile(state_types("Class", loaded.name, variables, ""), name, "exec"), CLASSES)
+    hints = typing.get_type_hints(CLASSES["Class"], CLASSES)
     assert list(hints) == list(variables)
     for variable, domain in variables.items():
         names_of(typing.get_args(hints[variable])[0], domain)
@@ -195,22 +225,55 @@ SLIPS = {
 }
 
 
+VARIANT = """
+from typing import Any
+
+from isrcheck.model.designs import State
+from isrcheck.model.designs.v3 import ControllerDesign
+
+
+class Variant(ControllerDesign):
+    def says(self, s: State, p: int, b: Any) -> Any:
+        return s.replica[p][b].high_watermark > 0
+
+    def slips(self, s: State, p: int, b: Any) -> Any:
+        return s.replica[p][b].high_watermrk > 0
+"""
+
+
 @pytest.mark.exhaustive
 def test_a_type_checker_sees_slips_and_nothing_else(file: Path, tmp_path: Path) -> None:
     (tmp_path / "typed_state.py").write_text(TYPES)
     lines = "".join(f"        {slip}\n" for slip in SLIPS)
     file.write_text(MODEL + lines)
     (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = {ROOT}/.names\n")
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "every.py", "typed_state.py"]
+    (tmp_path / "variant.py").write_text(VARIANT)
+    files = ("every.py", "typed_state.py", "variant.py")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *files]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout.splitlines()
     first = MODEL.count("\n") + 1
     for number, (slip, message) in enumerate(SLIPS.items(), start=first):
         found = [line for line in said if line.startswith(f"every.py:{number}: ")]
         assert len(found) == 1, (slip, said)
         assert message in found[0]
-    assert said[-1].startswith(f"Found {len(SLIPS)} errors in 1 file")
+    line = VARIANT[: VARIANT.index("watermrk")].count("\n") + 1
+    of_design = [each for each in said if each.startswith("variant.py:")]
+    assert len(of_design) == 1
+    slip = '"ReplicaRecord" has no attribute "high_watermrk"; maybe "high_watermark"?'
+    assert of_design[0].startswith(f"variant.py:{line}: error: {slip}")
+    assert said[-1].startswith(f"Found {len(SLIPS) + 1} errors in 2 files")
 
 
-@pytest.mark.parametrize(("name", "file"), [("kip-320", "kip_320_state.py"), ("async-isr", "async_isr_state.py")])
-def test_types_that_are_kept_are_those_of_the_model(name: str, file: str) -> None:
-    assert (ROOT / "model/published" / file).read_text() == run("models", name, "--types").out
+DESIGNS = ("v1", "v2", "v3", "alter-isr", "majority", "primary-backup")
+KEPT = {
+    "published/kip_320_state.py": ("kip-320", "--types"),
+    "published/async_isr_state.py": ("async-isr", "--types"),
+    "designs/state.py": (*DESIGNS, "--types", "--as", "DesignState"),
+    "designs/kraft/state.py": ("kraft", "--types"),
+}
+
+
+@pytest.mark.parametrize("file", KEPT)
+def test_types_that_are_kept_are_those_of_the_model(file: str) -> None:
+    command = f"isrcheck models {' '.join(KEPT[file])}"
+    assert (ROOT / "model" / file).read_text() == run("models", *KEPT[file]).out, f"{command} > model/{file}"

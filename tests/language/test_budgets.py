@@ -88,5 +88,5 @@ class Uncounted(Lamp):
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_a_budget_that_nobody_counts_is_refused_by_its_name(engine: str) -> None:
     assert check(Uncounted, invariants=[], engine=engine).distinct == 2
-    with pytest.raises(ModelError, match=r"^Uncounted has budget switches and no variable of that name"):
+    with pytest.raises(ModelError, match=r"^Uncounted has the budget switches but no variable switches; add one"):
         check(Uncounted, {"switches": 1}, invariants=[], engine=engine)

@@ -21,6 +21,7 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.broker_lifecycle import BrokerLifecycle
 from isrcheck.model.designs.kraft.profiles import KRAFT
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import count
 
 
@@ -39,40 +40,40 @@ class Kraft(BrokerLifecycle):
 
     # What invariants ask of every design.
 
-    def is_legitimate(self, s: Any, p: int, b: Any) -> Any:
+    def is_legitimate(self, s: KraftState, p: int, b: Any) -> Any:
         """Whether the controller agrees that a broker leads, in the epoch in which it does."""
         return self.leads(s, p, b) & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
-    def follows_for_good(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows_for_good(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether a replica follows a leader in the epoch that there is now."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
-    def serves_the_topic(self, s: Any, p: int, b: Any) -> Any:
+    def serves_the_topic(self, s: KraftState, p: int, b: Any) -> Any:
         return True
 
-    def has_path(self, s: Any, p: int) -> Any:
+    def has_path(self, s: KraftState, p: int) -> Any:
         return True
 
-    def is_up(self, s: Any, b: Any) -> Any:
+    def is_up(self, s: KraftState, b: Any) -> Any:
         """Whether a broker runs, and has its replica."""
         return self.runs(s, b) & ~s.offline.has(b) if self.directory_failures else self.runs(s, b)
 
-    def is_assigned(self, s: Any, p: int, b: Any) -> Any:
+    def is_assigned(self, s: KraftState, p: int, b: Any) -> Any:
         """Whether a partition is to stay at a broker."""
         return self.is_replica(s.state[p], b) & ~s.state[p].removing.has(b) if self.reassigns else True
 
-    def is_wanted(self, s: Any, p: int, b: Any) -> Any:
+    def is_wanted(self, s: KraftState, p: int, b: Any) -> Any:
         """Whether a broker is to have a replica, for the time being."""
         return self.is_replica(s.state[p], b)
 
-    def known_replicas(self, s: Any, p: int, leader: Any) -> Any:
+    def known_replicas(self, s: KraftState, p: int, leader: Any) -> Any:
         return self.image_of(s, leader).partition[p].replicas
 
-    def is_moving(self, s: Any, p: int) -> Any:
+    def is_moving(self, s: KraftState, p: int) -> Any:
         """Whether a reassignment is under way."""
         return ~s.state[p].adding.is_empty | ~s.state[p].removing.is_empty
 
-    def has_a_quorum(self, s: Any, p: int, leader: Any) -> Any:
+    def has_a_quorum(self, s: KraftState, p: int, leader: Any) -> Any:
         """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included."""
         present = count(
             s.replica[p][leader].isr.has(f) & (self.may_fetch(s, p, f, leader) if f != leader else True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import action, broker, budget, enum, number, per, record, set_of, when
 
@@ -57,19 +58,19 @@ class AlterPartitionManager(MetadataLog):
             found["broker_epoch"] = [-1 for _ in self.brokers]
         return found
 
-    def may_submit(self, s: Any, p: int, b: Any) -> Any:
+    def may_submit(self, s: KraftState, p: int, b: Any) -> Any:
         return s.alteration[p][b].stage == "none"
 
-    def submit(self, s: Any, p: int, b: Any, asked: dict[str, Any], where: Any) -> None:
+    def submit(self, s: KraftState, p: int, b: Any, asked: dict[str, Any], where: Any) -> None:
         """Sends a request where a condition holds; nothing else may be under way."""
         request = {**self.no_alteration(), "stage": "asked", **asked}
         s.alteration[p][b] = when(where, request, s.alteration[p][b])
 
-    def forget_alteration(self, s: Any, p: int, b: Any) -> None:
+    def forget_alteration(self, s: KraftState, p: int, b: Any) -> None:
         s.alteration[p][b] = self.no_alteration()
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
-    def lose_response(self, s: Any, p: int, b: Any) -> None:
+    def lose_response(self, s: KraftState, p: int, b: Any) -> None:
         """NodeToControllerChannelManager: the answer is lost with the connection, and the leader asks again."""
         if not self.lost_responses:
             return

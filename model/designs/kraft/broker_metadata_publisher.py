@@ -3,9 +3,8 @@
 It goes on to the image of a later batch, in one step and past whatever lies between: the delta says what is different
 between the two images, and not what happened. A partition of which the partition epoch is another is led or followed.
 
-Left out: the moment between the new metadata cache and the changed partitions.
-
-Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3.
+Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3. Left out: the
+moment between the new metadata cache and the changed partitions.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import action, broker, goal, number, setting, some
 
 
@@ -33,7 +33,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         "them at once, and sees only the last image; one-by-one: it applies each by itself",
     )
 
-    def publish(self, s: Any, b: Any, to: int) -> tuple[Any, Any, Any]:
+    def publish(self, s: KraftState, b: Any, to: int) -> tuple[Any, Any, Any]:
         """onMetadataUpdate: the image of a later batch, and whether a broker has anything to do for its partition.
 
         It has if the partition epoch is another, or if it is no replica any more and has the partition. One that has
@@ -52,13 +52,13 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         changed = begins | (mine & (said.version != self.image_of(s, b).partition[0].version))
         return image, changed, gone
 
-    def go_on(self, s: Any, b: Any, to: int) -> None:
+    def go_on(self, s: KraftState, b: Any, to: int) -> None:
         """The broker has that image from now on."""
         positions = {x: to if x == b else s.applied[x] for x in self.brokers}
         self.keep_what_is_needed(s, s.metadata, positions, s.up if self.restarts else None)
 
     @action(b=broker, to=any_batch, actor="b")
-    def apply_local_leaders(self, s: Any, b: Any, to: int) -> None:
+    def apply_local_leaders(self, s: KraftState, b: Any, to: int) -> None:
         """applyLocalLeadersDelta: a broker reads that it leads, in a new leader epoch or at a new version."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader == b)
@@ -85,7 +85,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f"{heard}: {begun}{knows}{self.commit_in_words(old, new, 0, b)}"
 
     @action(b=broker, to=any_batch, actor="b")
-    def apply_local_followers(self, s: Any, b: Any, to: int) -> None:
+    def apply_local_followers(self, s: KraftState, b: Any, to: int) -> None:
         """applyLocalFollowersDelta: a broker reads that another broker leads, or nobody."""
         image, changed, _ = self.publish(s, b, to)
         s.require(changed, image.partition[0].leader != b)
@@ -102,7 +102,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f"{b} hears{past} that {whom} in epoch {said.epoch}, ISR {said.isr}, version {said.version}{ends}"
 
     @action(b=broker, to=any_batch, actor="b")
-    def stop_partitions(self, s: Any, b: Any, to: int) -> None:
+    def stop_partitions(self, s: KraftState, b: Any, to: int) -> None:
         """stopPartitions: a broker that is no replica any more stops the partition and deletes its log."""
         if not self.reassigns:
             return
@@ -122,7 +122,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f"{b} hears{past} that it is no replica any more, and deletes its log, log end {had}"
 
     @action(b=broker, to=any_batch, actor="b")
-    def update_metadata_cache(self, s: Any, b: Any, to: int) -> None:
+    def update_metadata_cache(self, s: KraftState, b: Any, to: int) -> None:
         """KRaftMetadataCache.setImage: a broker reads who is active now; nothing is new about the partition."""
         _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
@@ -144,7 +144,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f" at once of {between} batches," if between > 1 else ""
 
     @goal
-    def another_broker_leads(self, s: Any) -> Any:
+    def another_broker_leads(self, s: KraftState) -> Any:
         """A broker other than the first leads as the controller says."""
         first, state = self.brokers[0], s.state[0]
         return some(
@@ -154,6 +154,6 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         )
 
     @goal(where=lambda m: m.metadata_lag > 1)
-    def delta_skips_a_batch(self, s: Any) -> Any:
+    def delta_skips_a_batch(self, s: KraftState) -> Any:
         """A broker lacks two batches, which it may hear of at once."""
         return some(self.runs(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)

@@ -16,6 +16,7 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.partition_change_builder import Change
 from isrcheck.model.designs.kraft.replication_control import ReplicationControl, somebody_or_nobody
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import action, broker, budget, number, set_of
 
 
@@ -35,7 +36,7 @@ class ClusterControl(ReplicationControl):
             found["stopping"] = set_of(broker)
         return found
 
-    def without(self, s: Any, b: Any, leader: Any) -> dict[int, Change]:
+    def without(self, s: KraftState, b: Any, leader: Any) -> dict[int, Change]:
         """handleBrokerFenced, handleBrokerInControlledShutdown: partitions when a broker is active no more.
 
         It leaves every ISR, and leads nothing. With eligible leader replicas it is one of them if the ISR is small now.
@@ -51,7 +52,7 @@ class ClusterControl(ReplicationControl):
     # --- fencing ----------------------------------------------------------------------------------------------------
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True)
-    def fence_broker(self, s: Any, b: Any, leader: Any) -> None:
+    def fence_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerFenced: the session of a running broker ends, and the controller fences the broker."""
         if not self.expiries:
             return
@@ -63,7 +64,7 @@ class ClusterControl(ReplicationControl):
         return f"the session of {b} ends, and the controller fences it: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
-    def fence_stopped_broker(self, s: Any, b: Any, leader: Any) -> None:
+    def fence_stopped_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerFenced: the session of a broker that has stopped ends."""
         if not self.restarts:
             return
@@ -74,7 +75,7 @@ class ClusterControl(ReplicationControl):
         return f"the session of {b}, which has stopped, ends: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
-    def unfence_broker(self, s: Any, b: Any, leader: Any) -> None:
+    def unfence_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerUnfenced: a fenced broker is heard of again, and may be elected where nobody leads."""
         s.require(~s.live.has(b), self.runs(s, b))
         if self.shutdowns:
@@ -92,7 +93,7 @@ class ClusterControl(ReplicationControl):
     # --- controlled shutdown ----------------------------------------------------------------------------------------
 
     @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
-    def begin_controlled_shutdown(self, s: Any, b: Any, leader: Any) -> None:
+    def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
         """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
         A fenced broker is in no ISR any more. It may shut down as well.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import flag, idle, minimum, setting, when
 from isrcheck.model.language.together import Together
 
@@ -78,7 +79,7 @@ class ConfigurationControl(PartitionRegistration):
     def holds(self) -> dict[str, Any]:
         return {"min_isr_changed": flag} if self.min_isr_then else {}
 
-    def controllers_min_isr(self, s: Any, p: int) -> Any:
+    def controllers_min_isr(self, s: KraftState, p: int) -> Any:
         """getTopicEffectiveMinIsr: no more than there are replicas, of the topic's partition 0."""
         if self.replicas_counted == "own" or not self.reassigns:
             return self.min_isr_of(s, s.state[p])

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.configuration_control import ConfigurationControl
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import (
     broker,
@@ -72,7 +73,7 @@ class MetadataLog(ConfigurationControl):
             found["without_directory"] = set_of(broker)
         return found
 
-    def begins(self, s: Any) -> None:
+    def begins(self, s: KraftState) -> None:
         first = self.first_registration()
         for p in self.all_partitions:
             s.state[p] = first
@@ -108,15 +109,15 @@ class MetadataLog(ConfigurationControl):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def runs(self, s: Any, b: Any) -> Any:
+    def runs(self, s: KraftState, b: Any) -> Any:
         """Whether a broker has been started, and has not stopped."""
         return s.up.has(b) if self.restarts else True
 
-    def acceptable(self, s: Any, active: Any) -> Any:
+    def acceptable(self, s: KraftState, active: Any) -> Any:
         """LeaderAcceptor: who of those that are active has its replica in a directory that is registered."""
         return active - s.without_directory if self.directory_failures else active
 
-    def image_of(self, s: Any, b: Any) -> Any:
+    def image_of(self, s: KraftState, b: Any) -> Any:
         """The image that a broker has."""
         return s.metadata.at(s.applied[b])
 
@@ -124,7 +125,7 @@ class MetadataLog(ConfigurationControl):
 
     def commit_batch(
         self,
-        s: Any,
+        s: KraftState,
         registrations: dict[int, dict[str, Any]],
         live: Any = None,
         started: Any = None,
@@ -159,10 +160,10 @@ class MetadataLog(ConfigurationControl):
             s.live = when(where, live, s.live)
         self.keep_what_is_needed(s, when(where, log.appended(image), log), applied, up)
 
-    def _registration(self, s: Any, p: int) -> dict[str, Any]:
+    def _registration(self, s: KraftState, p: int) -> dict[str, Any]:
         return {name: getattr(s.state[p], name) for name in self.first_registration()}
 
-    def keep_what_is_needed(self, s: Any, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
+    def keep_what_is_needed(self, s: KraftState, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
         """Forgets what every broker that is up has passed."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):

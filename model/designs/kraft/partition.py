@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from isrcheck.model.designs.kraft.alter_partition_manager import IN_LATER_EPOCH, AlterPartitionManager
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.replica import UNKNOWN, Followers, Replica
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
 from isrcheck.model.language import (
     action,
@@ -128,7 +129,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             "epoch_start": any_end(self),
         }
 
-    def begins(self, s: Any) -> None:
+    def begins(self, s: KraftState) -> None:
         leader, isr = self.brokers[0], self.first_isr()
         assigned = self.first_registration().get("replicas", set(self.brokers))
         for p in self.all_partitions:
@@ -146,15 +147,15 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def leads(self, s: Any, p: int, b: Any) -> Any:
+    def leads(self, s: KraftState, p: int, b: Any) -> Any:
         """Whether a broker believes that it leads; a zombie does."""
         return (s.replica[p][b].role == "leader") & self.runs(s, b)
 
-    def follows(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def follows(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         replica = s.replica[p][follower]
         return (replica.role == "follower") & (replica.leader == leader) & self.runs(s, follower)
 
-    def leading(self, s: Any, p: int, b: Any) -> Leading:
+    def leading(self, s: KraftState, p: int, b: Any) -> Leading:
         """What a leader has before a step."""
         replica, image = s.replica[p][b], self.image_of(s, b)
         return Leading(
@@ -171,7 +172,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             followers=self.followers_of(s, p, b),
         )
 
-    def quorum_isr(self, s: Any, p: int, leader: Any) -> Any:
+    def quorum_isr(self, s: KraftState, p: int, leader: Any) -> Any:
         return self.maximal_isr(self.leading(s, p, leader))
 
     # --- the high watermark -----------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return x._replace(high_watermark=when(rises, end, x.high_watermark))
 
     def store(
-        self, s: Any, p: int, b: Any, x: Leading, where: Any = True, written: tuple[Any, Any] | None = None
+        self, s: KraftState, p: int, b: Any, x: Leading, where: Any = True, written: tuple[Any, Any] | None = None
     ) -> None:
         """Writes what a step leaves of a leader, where a condition holds, and tells the producers that waited for it.
 
@@ -234,7 +235,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
 
     @action(p=any_partition, b=broker, actor="b")
-    def look_again(self, s: Any, p: int, b: Any) -> None:
+    def look_again(self, s: KraftState, p: int, b: Any) -> None:
         """A leader checks again whether it can raise its high watermark: perhaps it waits for nobody any more.
 
         Kafka has no such step.
@@ -260,20 +261,20 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         reached = end >= x.high_watermark
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
 
-    def may_expand(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
+    def may_expand(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
         """canAddReplicaToIsr: nothing is pending, it is a replica and no member, it may be one, and it is in sync."""
         free = x.pending.is_empty & ~x.isr.has(f) & self.may_submit(s, p, b)
         if self.reassigns:
             free = free & self.is_replica(x.registration, f)
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
-    def expanded(self, s: Any, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
+    def expanded(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
         """maybeExpandIsr: has a follower added that has just fetched, if it may be."""
         grows = where & self.may_expand(s, p, b, x, f, end)
         self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
-    def request(self, s: Any, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
+    def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
         """What AlterPartition says: the leader's epoch and version, the ISR, and when its members fetched last.
 
         That is by broker epochs.
@@ -297,7 +298,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return found
 
     @action(p=any_partition, b=broker, actor="b")
-    def shrink_isr(self, s: Any, p: int, b: Any) -> None:
+    def shrink_isr(self, s: KraftState, p: int, b: Any) -> None:
         """maybeShrinkIsr: a leader asks for an ISR without the members that have fallen behind."""
         x = self.leading(s, p, b)
         lagging = self.out_of_sync(x, b)
@@ -311,7 +312,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return f"{b} has seen {lagging} lag too long, and asks for ISR {replica.pending} at version {replica.version}"
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
-    def lag_time_passes(self, s: Any, p: int, b: Any, follower: Any) -> None:
+    def lag_time_passes(self, s: KraftState, p: int, b: Any, follower: Any) -> None:
         """isCaughtUp: replica.lag.time.max.ms have passed since a follower last reached the leader's log end.
 
         A follower that is still at the log end counts as caught up all the same.
@@ -326,7 +327,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     # --- a record of metadata ---------------------------------------------------------------------------------------
 
-    def make_leader(self, s: Any, p: int, b: Any, image: Any) -> None:
+    def make_leader(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeLeader: a broker leads as the registration in an image says.
 
         A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
@@ -366,7 +367,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         old.leader = when(obeys, b, old.leader)
         self.store(s, p, b, self.raised(b, x), obeys)
 
-    def make_follower(self, s: Any, p: int, b: Any, image: Any) -> None:
+    def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
 
         One that shuts down does not fetch any more if it is outside the ISR (ReplicaManager.applyLocalFollowersDelta).
@@ -383,7 +384,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.forget_followers(s, p, b)
         self.fail_delayed(s, b)
 
-    def forget_partition(self, s: Any, p: int, b: Any) -> None:
+    def forget_partition(self, s: KraftState, p: int, b: Any) -> None:
         """What a broker has in memory of a partition, which it neither leads nor follows any more."""
         replica = s.replica[p][b]
         replica.role = "none"
@@ -398,7 +399,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- a write ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True)
-    def append_records_to_leader(self, s: Any, p: int, b: Any) -> None:
+    def append_records_to_leader(self, s: KraftState, p: int, b: Any) -> None:
         """appendRecordsToLeader: a producer with acks=all writes a record to a broker that believes it leads."""
         x = self.leading(s, p, b)
         s.require(self.leads(s, p, b), x.isr.size >= x.min_isr)
@@ -418,7 +419,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- the answer of the controller -------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b")
-    def handle_alter_partition_response(self, s: Any, p: int, b: Any) -> None:
+    def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
         The leader ignores it unless what it answers is still pending, and ignores a success of another epoch or of an

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import idle, setting, when
 from isrcheck.model.language.together import Together
 
@@ -48,12 +49,12 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         ),
     )
 
-    def assignment_of(self, s: Any, p: int) -> Assignment | None:
+    def assignment_of(self, s: KraftState, p: int) -> Assignment | None:
         """What the controller has; nothing where no partition moves, and all brokers are replicas."""
         state = s.state[p]
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
-    def reassigned(self, s: Any, p: int, target: Any) -> Assignment:
+    def reassigned(self, s: KraftState, p: int, target: Any) -> Assignment:
         """The assignment of a partition that is to move to other replicas.
 
         Over a reassignment that is under way, what adds or removes nobody leaves that of before
@@ -64,7 +65,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         kept = (when(adding.is_empty, state.adding, adding), when(removing.is_empty, state.removing, removing))
         return Assignment(now | target, *kept)
 
-    def reverted(self, s: Any, p: int) -> Assignment:
+    def reverted(self, s: KraftState, p: int) -> Assignment:
         """originalReplicas: the assignment of a partition that is to stay where it was."""
         state = s.state[p]
         nobody = state.replicas - state.replicas

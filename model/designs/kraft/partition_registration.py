@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog
 from isrcheck.model.language import broker, budget, idle, number, optional, record, set_of, setting, some
 from isrcheck.model.language.together import Together
@@ -90,7 +91,7 @@ class PartitionRegistration(UnifiedLog):
             first |= {"replicas": set(assigned), "adding": set(), "removing": set()}
         return first
 
-    def greatest_version_is_reached(self, s: Any) -> Any:
+    def greatest_version_is_reached(self, s: KraftState) -> Any:
         return some(s.state[p].version == self.max_version for p in self.all_partitions)
 
     def is_replica(self, registration: Any, b: Any) -> Any:

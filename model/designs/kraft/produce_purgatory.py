@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_end, any_partition
 from isrcheck.model.language import (
     broker,
@@ -48,7 +49,7 @@ class ProducePurgatory(UnifiedLog):
     # --- who waits --------------------------------------------------------------------------------------------------
 
     def complete_delayed(
-        self, s: Any, b: Any, high_watermark: Any, enough: Any, written: tuple[Any, Any] | None = None
+        self, s: KraftState, b: Any, high_watermark: Any, enough: Any, written: tuple[Any, Any] | None = None
     ) -> None:
         """Tells whoever waits at a leader for no more than its high watermark; `written` is a record just appended.
 
@@ -65,7 +66,7 @@ class ProducePurgatory(UnifiedLog):
             s.waiting[i].at = when(done, none, at)
             s.waiting[i].end = when(done, 0, end)
 
-    def fail_delayed(self, s: Any, b: Any, where: Any = True) -> None:
+    def fail_delayed(self, s: KraftState, b: Any, where: Any = True) -> None:
         """Whoever waits at a broker is told an error, or nothing at all."""
         for i in range(self.max_records):
             gone = (s.waiting[i].at == b) & where
@@ -74,7 +75,7 @@ class ProducePurgatory(UnifiedLog):
 
     # --- what is committed ------------------------------------------------------------------------------------------
 
-    def note_committed(self, s: Any, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
+    def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
         """Writes down that a leader's high watermark goes from one offset to another: consumers may read that."""
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten
@@ -90,11 +91,11 @@ class ProducePurgatory(UnifiedLog):
         s.committed[p].rewritten = rewritten
 
     @goal
-    def record_is_committed(self, s: Any) -> Any:
+    def record_is_committed(self, s: KraftState) -> Any:
         """A record is committed."""
         return some(s.committed[p].records.length > 0 for p in self.all_partitions)
 
     @goal
-    def producer_is_told(self, s: Any) -> Any:
+    def producer_is_told(self, s: KraftState) -> Any:
         """A producer with acks=all is told that its record is safe."""
         return some(s.acknowledged[i] for i in range(self.max_records))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import broker, number, per, set_of, setting, when
 
@@ -54,17 +55,17 @@ class Replica(MetadataLog):
 
     # --- as values --------------------------------------------------------------------------------------------------
 
-    def followers_of(self, s: Any, p: int, b: Any) -> Followers:
+    def followers_of(self, s: KraftState, p: int, b: Any) -> Followers:
         known = {f: s.known_broker_epoch[p][b][f] if self.restarts else 0 for f in self.brokers}
         return Followers({f: s.known_end[p][b][f] for f in self.brokers}, known, s.caught_up[p][b])
 
-    def store_followers(self, s: Any, p: int, b: Any, followers: Followers) -> None:
+    def store_followers(self, s: KraftState, p: int, b: Any, followers: Followers) -> None:
         s.known_end[p][b] = list(followers.ends.values())
         s.caught_up[p][b] = followers.caught_up
         if self.restarts:
             s.known_broker_epoch[p][b] = list(followers.broker_epochs.values())
 
-    def forget_followers(self, s: Any, p: int, b: Any) -> None:
+    def forget_followers(self, s: KraftState, p: int, b: Any) -> None:
         self.store_followers(s, p, b, self.unknown_followers(set()))
 
     def unknown_followers(self, caught_up: Any) -> Followers:
@@ -96,7 +97,7 @@ class Replica(MetadataLog):
         return Followers(ends, known, old.caught_up & replicas)
 
     def after_fetch(
-        self, s: Any, old: Followers, follower: Any, offset: Any, leaders_end: Any, life: Any = None
+        self, s: KraftState, old: Followers, follower: Any, offset: Any, leaders_end: Any, life: Any = None
     ) -> Followers:
         """updateFetchStateOrThrow: a follower has fetched at an offset, in a broker epoch, or in that which it has."""
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
 from isrcheck.model.designs.kraft.partition_change_builder import Change, PartitionChangeBuilder
 from isrcheck.model.designs.kraft.replica import UNKNOWN
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import (
     action,
@@ -77,7 +78,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     def commit_change(
         self,
-        s: Any,
+        s: KraftState,
         changes: dict[int, Change],
         live: Any = None,
         started: Any = None,
@@ -100,7 +101,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- AlterPartition ---------------------------------------------------------------------------------------------
 
-    def refusals(self, s: Any, p: int, b: Any) -> list[tuple[Any, str]]:
+    def refusals(self, s: KraftState, p: int, b: Any) -> list[tuple[Any, str]]:
         """Conditions and what is answered where one holds, in the order of the source."""
         request, state = s.alteration[p][b], s.state[p]
         found: list[tuple[Any, str]] = [
@@ -118,7 +119,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return found
 
     @action(p=any_partition, b=broker, actor="controller")
-    def alter_partition(self, s: Any, p: int, b: Any) -> None:
+    def alter_partition(self, s: KraftState, p: int, b: Any) -> None:
         """alterPartition: the controller grants or refuses the ISR that a leader asks for; its answer is on its way."""
         request = s.alteration[p][b]
         granted = self.is_granted(s, p, b)
@@ -134,10 +135,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         request.said_version = when(granted, change.registration["version"], 0)
         self.commit_change(s, {p: change}, where=granted & change.changed)
 
-    def is_granted(self, s: Any, p: int, b: Any) -> Any:
+    def is_granted(self, s: KraftState, p: int, b: Any) -> Any:
         return every(~condition for condition, _ in self.refusals(s, p, b))
 
-    def ends_leadership(self, s: Any, p: int, b: Any) -> Any:
+    def ends_leadership(self, s: KraftState, p: int, b: Any) -> Any:
         """Whether the ISR that a leader asks for completes a reassignment that takes the partition from it."""
         _, assigned = self.completed(s.alteration[p][b].isr, self.assignment_of(s, p))
         return False if assigned is None else ~assigned.replicas.has(b)
@@ -150,7 +151,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return f"{asks}: {self.change_in_words(old, new, p)}"
 
     @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller")
-    def alter_partition_and_elect(self, s: Any, p: int, b: Any, leader: Any) -> None:
+    def alter_partition_and_elect(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
         """alterPartition: the new ISR completes a reassignment that removes the leader that asked for it.
 
         Another leader is elected in the same record, and the answer is NEW_LEADER_ELECTED.
@@ -169,7 +170,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     # --- reassignment -----------------------------------------------------------------------------------------------
 
     @action(p=any_partition, target=set_of(broker), leader=somebody_or_nobody, actor="operator", perturbation=True)
-    def alter_partition_reassignments(self, s: Any, p: int, target: Any, leader: Any) -> None:
+    def alter_partition_reassignments(self, s: KraftState, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: an operator assigns the partition to other replicas.
 
         It ends an earlier reassignment. The new one is complete at once if the ISR has all replicas of the target. It
@@ -197,7 +198,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return f"an operator asks for replicas {target} in place of {now}: {self.led_in_words(old, new, p)}"
 
     @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
-    def cancel_partition_reassignment(self, s: Any, p: int, leader: Any) -> None:
+    def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
         """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
         It is refused if none of the former replicas is in the ISR, unless elections may be unclean.
@@ -214,7 +215,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     # --- elections --------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
-    def elect_preferred_leader(self, s: Any, p: int, leader: Any) -> None:
+    def elect_preferred_leader(self, s: KraftState, p: int, leader: Any) -> None:
         """electLeader (PREFERRED): the controller elects the first assigned replica, if it is in the ISR and active."""
         if self.election == "in-order" and leader != self.in_order[0]:
             return
@@ -229,7 +230,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
 
     @action(p=any_partition, leader=broker, actor="operator", perturbation=True)
-    def elect_leader(self, s: Any, p: int, leader: Any) -> None:
+    def elect_leader(self, s: KraftState, p: int, leader: Any) -> None:
         """electLeader (UNCLEAN): the controller elects any active replica if nobody leads and nobody is eligible."""
         if not self.unclean_elections:
             return
@@ -241,7 +242,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return f"an operator asks for a leader, unclean if need be: {self.led_in_words(old, new, p)}"
 
     @action(p=any_partition, leader=broker, actor="controller")
-    def elect_leader_for_leaderless_partition(self, s: Any, p: int, leader: Any) -> None:
+    def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
         It elects any replica that may lead, or the last known leader. If elections may be unclean, it elects any active
@@ -258,7 +259,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     # --- directories ------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
-    def handle_assign_replicas_to_dirs(self, s: Any, p: int, b: Any, leader: Any) -> None:
+    def handle_assign_replicas_to_dirs(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
         """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition.
 
         After a move, or when it has made it anew, since the directory of before has failed. As any change it completes
@@ -286,7 +287,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return f"{b} tells the controller in which directory its replica is: {self.led_in_words(old, new, p)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
-    def handle_directories_offline(self, s: Any, b: Any, leader: Any) -> None:
+    def handle_directories_offline(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleDirectoriesOffline: a heartbeat reports a failed directory, and the replica in it leaves the ISR.
 
         If the broker is no longer assigned a replica, the controller knows no directory of it
@@ -307,13 +308,13 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def told_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the controller hears that the directory of {b} has failed: {self.led_in_words(old, new, 0)}"
 
-    def elr_of(self, s: Any, p: int) -> Any:
+    def elr_of(self, s: KraftState, p: int) -> Any:
         return s.elr[p] if self.elr else s.state[p].isr - s.state[p].isr
 
     # --- min.insync.replicas ----------------------------------------------------------------------------------------
 
     @action(actor="operator", perturbation=True)
-    def incremental_alter_configs(self, s: Any) -> None:
+    def incremental_alter_configs(self, s: KraftState) -> None:
         """incrementalAlterConfigs: an operator changes min.insync.replicas, which also clears the ELR.
 
         The ELR was right only for the value before (KAFKA-16540).
@@ -352,30 +353,30 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- goals ------------------------------------------------------------------------------------------------------
 
-    def is_answered(self, s: Any, answer: str) -> Any:
+    def is_answered(self, s: KraftState, answer: str) -> Any:
         return some(s.alteration[p][b].stage == answer for p in self.all_partitions for b in self.brokers)
 
     @goal
-    def isr_is_altered(self, s: Any) -> Any:
+    def isr_is_altered(self, s: KraftState) -> Any:
         """The controller has altered the ISR as a leader asked."""
         return self.is_answered(s, "success")
 
     @goal
-    def fenced_leader_epoch_is_answered(self, s: Any) -> Any:
+    def fenced_leader_epoch_is_answered(self, s: KraftState) -> Any:
         """The controller answers FENCED_LEADER_EPOCH."""
         return self.is_answered(s, "fenced-leader-epoch")
 
     @goal
-    def invalid_update_version_is_answered(self, s: Any) -> Any:
+    def invalid_update_version_is_answered(self, s: KraftState) -> Any:
         """The controller answers INVALID_UPDATE_VERSION."""
         return self.is_answered(s, "invalid-update-version")
 
     @goal(where=lambda m: m.reassignments)
-    def new_leader_elected_is_answered(self, s: Any) -> Any:
+    def new_leader_elected_is_answered(self, s: KraftState) -> Any:
         """The controller answers NEW_LEADER_ELECTED."""
         return self.is_answered(s, "new-leader-elected")
 
     @goal(where=lambda m: m.eligible_check)
-    def ineligible_replica_is_answered(self, s: Any) -> Any:
+    def ineligible_replica_is_answered(self, s: KraftState) -> Any:
         """The controller answers INELIGIBLE_REPLICA."""
         return self.is_answered(s, "ineligible-replica")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs import epoch_cache
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import (
     Part,
     action,
@@ -103,7 +104,7 @@ class UnifiedLog(Part):
 
     # --- append and truncate ----------------------------------------------------------------------------------------
 
-    def append_at(self, s: Any, p: int, b: Any, written: Any, where: Any = True) -> Any:
+    def append_at(self, s: KraftState, p: int, b: Any, written: Any, where: Any = True) -> Any:
         """Appends a record where a condition holds, and gives the log that comes of it."""
         log, cache = s.log[p][b], s.epoch_cache[p][b]
         noted = epoch_cache.assigned(cache, written["epoch"], log.length, self.max_leader_epoch)
@@ -112,13 +113,13 @@ class UnifiedLog(Part):
         s.epoch_cache[p][b] = when(where, noted, cache)
         return longer
 
-    def truncate_log(self, s: Any, p: int, b: Any, length: Any, where: Any = True) -> None:
+    def truncate_log(self, s: KraftState, p: int, b: Any, length: Any, where: Any = True) -> None:
         """truncateTo: what lies at `length` or later goes, and epochs that start there."""
         log, cache = s.log[p][b], s.epoch_cache[p][b]
         s.log[p][b] = when(where, log.truncated(length), log)
         s.epoch_cache[p][b] = when(where, epoch_cache.truncated(cache, length, self.max_leader_epoch), cache)
 
-    def assign_epoch(self, s: Any, p: int, b: Any, epoch: Any, where: Any) -> None:
+    def assign_epoch(self, s: KraftState, p: int, b: Any, epoch: Any, where: Any) -> None:
         """assignEpochStartOffset: a new leader's epoch starts at its log end (KAFKA-7415)."""
         cache = s.epoch_cache[p][b]
         noted = epoch_cache.assigned(cache, epoch, s.log[p][b].length, self.max_leader_epoch)
@@ -133,7 +134,7 @@ class UnifiedLog(Part):
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
 
     @action(p=any_partition, b=broker, actor="operator", perturbation=True)
-    def maybe_replace_current_with_future_replica(self, s: Any, p: int, b: Any) -> None:
+    def maybe_replace_current_with_future_replica(self, s: KraftState, p: int, b: Any) -> None:
         """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
         It has all records. Its epoch cache was filled by the copied records; an epoch without records is missing there.
@@ -158,19 +159,19 @@ class UnifiedLog(Part):
 
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
-    def latest_epoch(self, s: Any, p: int, b: Any) -> Any:
+    def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
         """latestEpoch: what a fetch names as the epoch of the last record; -1 for a cache that knows none.
 
         It is the last one that the cache knows, and may have no record: that of a leader that wrote nothing.
         """
         return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 
-    def end_for(self, s: Any, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
+    def end_for(self, s: KraftState, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
         """endOffsetFor: the greatest epoch known up to the one asked for, and where the latter ends; -1 for unknown."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         return epoch_cache.floor_epoch(cache, asked, top), epoch_cache.end_of_epoch(cache, asked, end, top)
 
-    def truncation_point(self, s: Any, p: int, follower: Any, epoch: Any, end: Any) -> Any:
+    def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
         """getOffsetTruncationState: what a follower keeps whose leader says that an epoch ends at an offset (KIP-279).
 
         Where it does not know that epoch it goes back to the end of the last one that it knows before it, and finds out
@@ -187,7 +188,7 @@ class UnifiedLog(Part):
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal
-    def everything_is_replicated(self, s: Any) -> Any:
+    def everything_is_replicated(self, s: KraftState) -> Any:
         """Every record ever written is in every log."""
         first = s.log[0][self.brokers[0]]
         same = [log == first for b in self.brokers for log in [s.log[0][b]]]

@@ -1,0 +1,106 @@
+"""What the states of models have at any of their settings: what an editor is told of code that several settings share.
+
+A method asks a setting before it reads a variable that is not always there; a type has no such question, so it has the
+variable. Settings are changed one by one, from the defaults on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.settings import Setting
+
+Variables = dict[str, Domain]
+Change = tuple[str, Any]
+"""A setting and another value of it."""
+
+
+class Unlike(Domain):
+    """Of a part that is of one kind in one place and of another kind in another."""
+
+
+def at_any_settings(models: Iterable[type[Model]]) -> Variables:
+    """The variables of the states of these models, whichever it is and whatever its settings."""
+    found: Variables = {}
+    for model in models:
+        found = _joined(found, _from(model))
+    return found
+
+
+def _from(model: type[Model]) -> Variables:
+    """The variables by default, with each setting changed, and so on with all changes that show something.
+
+    So what needs two settings is found: what one of them shows is there when the other is changed.
+    """
+    found, showing, before = _variables(model, {}), dict[Change, None](), -1
+    while before < len(showing):
+        before = len(showing)
+        settings = _changed(model, showing)
+        here = _variables(model, settings)
+        found = _joined(found, here)
+        for change in _changes(model):
+            there = _variables(model, settings | dict([change]))
+            there = there or _variables(model, _changed(model, [change, *showing]))
+            if _joined(here, there) != here:
+                found = _joined(found, there)
+                showing[change] = None
+    return found
+
+
+def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
+    """The variables at these settings; none where they do not go together.
+
+    Nobody asked for these settings: whatever a model's own code raises at them, there are no states of it there.
+    """
+    try:
+        return model(**settings).domains
+    except Exception:
+        return {}
+
+
+def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
+    """The defaults with these changes, one after the other, but for those that do not go with the ones before."""
+    settings: dict[str, Any] = {}
+    for name, value in changes:
+        if name not in settings and _variables(model, settings | {name: value}):
+            settings[name] = value
+    return settings
+
+
+def _changes(model: type[Model]) -> list[Change]:
+    """Each setting with every other choice; of numbers with the least, and the one after its default."""
+    declared = model.declared_settings().items()
+    return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
+
+
+def _values(setting: Setting) -> Iterable[Any]:
+    if isinstance(setting.default, bool):
+        return (False, True)
+    if isinstance(setting.default, str):
+        return setting.choices or ()
+    near = {setting.default + 1, setting.default if setting.at_least is None else setting.at_least}
+    return sorted(value for value in near if setting.allows(value))
+
+
+def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables:
+    """What either has, in the order of the first."""
+    both = {name: _join(domain, other[name]) if name in other else domain for name, domain in one.items()}
+    return both | {name: domain for name, domain in other.items() if name not in one}
+
+
+def _join(one: Domain, other: Domain) -> Domain:
+    """A domain with the parts of both, where they are of the same kind."""
+    if type(one) is not type(other):
+        return Number(0, 0) if isinstance(one, Number) and isinstance(other, Number) else Unlike()
+    if isinstance(one, Record) and isinstance(other, Record):
+        fields = _joined(*(dict(zip(r.names, r.domains, strict=True)) for r in (one, other)))
+        return Record(tuple(fields), tuple(fields.values()))
+    if isinstance(one, Per) and isinstance(other, Per):
+        return Per(_join(one.index, other.index), _join(one.element, other.element))
+    if isinstance(one, Sequence_ | Messages) and isinstance(other, Sequence_ | Messages):
+        return replace(one, element=_join(one.element, other.element))
+    return one
