@@ -109,15 +109,11 @@ def states_read(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-UNTYPED = ("replica_fetcher.py", "partition_change_builder.py", "broker_lifecycle.py")
-"""Parts of kraft whose methods do not name their state yet."""
-
-
 @pytest.mark.parametrize(
     ("folder", "state", "methods"), [("designs", "State", 400), ("designs/kraft", "KraftState", 80)]
 )
 def test_methods_of_designs_say_which_state_they_read(folder: str, state: str, methods: int) -> None:
-    paths = [path for path in sorted((ROOT / "model" / folder).glob("*.py")) if path.name not in UNTYPED]
+    paths = sorted((ROOT / "model" / folder).glob("*.py"))
     found = [each for path in paths for each in states_read(path)]
     assert len(found) > methods
     assert [each for each in found if each[1] != state] == []

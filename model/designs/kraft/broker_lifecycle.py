@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
 from isrcheck.model.designs.kraft.cluster_control import ClusterControl
 from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end
 from isrcheck.model.language import action, broker, idle, minimum, number, set_of, setting, some, when
 from isrcheck.model.language.together import Together
@@ -99,12 +100,12 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """Whether a broker may stop without a word of it on its disk."""
         return bool(self.lossy_crashes or (self.crashes and not self.clean_crashes))
 
-    def note_unclean_stop(self, s: Any, b: Any) -> None:
+    def note_unclean_stop(self, s: KraftState, b: Any) -> None:
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly | {b}
 
     @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True)
-    def crash(self, s: Any, b: Any, on_disk: int) -> None:
+    def crash(self, s: KraftState, b: Any, on_disk: int) -> None:
         """A broker stops; its log survives."""
         if not self.crashes:
             return
@@ -119,7 +120,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"{b} {did}{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b", perturbation=True)
-    def handle_log_dir_failure(self, s: Any, b: Any) -> None:
+    def handle_log_dir_failure(self, s: KraftState, b: Any) -> None:
         """handleLogDirFailure: the directory of a replica fails; the broker runs on without the replica.
 
         The log in the directory is lost. After its next start the broker has another directory, which is empty.
@@ -141,13 +142,13 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def told_handle_log_dir_failure(self, old: Any, new: Any, b: Any) -> str:
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
-    def lose_partition(self, s: Any, p: int, b: Any) -> None:
+    def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
         """What is volatile of a partition is gone: roles, what a leader knows, fetches under way."""
         self.forget_partition(s, p, b)
         self.drop_answers(s, p, b)
 
     @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
-    def crash_with_loss(self, s: Any, b: Any, kept: int, on_disk: int) -> None:
+    def crash_with_loss(self, s: KraftState, b: Any, kept: int, on_disk: int) -> None:
         """A broker stops, and loses the records at the end of its log that had not reached its disk."""
         if not self.lossy_crashes:
             return
@@ -162,7 +163,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"{b} crashes, and {reached} of its log had reached its disk{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b")
-    def finish_controlled_shutdown(self, s: Any, b: Any) -> None:
+    def finish_controlled_shutdown(self, s: KraftState, b: Any) -> None:
         """beginShutdown: a broker in controlled shutdown stops, once the controller has taken it out of every ISR."""
         if not self.shutdowns:
             return
@@ -172,7 +173,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
-    def stop(self, s: Any, b: Any, on_disk: int | None, kept: int | None = None) -> None:
+    def stop(self, s: KraftState, b: Any, on_disk: int | None, kept: int | None = None) -> None:
         """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way.
 
         A broker that is shut down has its high watermark on disk (`on_disk` is None), one that crashes any that it had.
@@ -197,7 +198,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
 
     @action(b=broker, leader=somebody_or_nobody, actor="b")
-    def register_broker(self, s: Any, b: Any, leader: Any) -> None:
+    def register_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
         Its old session must have ended. After an unclean stop it leaves every ISR and ELR (handleBrokerShutdown), since
@@ -223,7 +224,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             s.without_directory = s.without_directory | (s.offline & {b})
             s.offline = s.offline - {b}
 
-    def has_lost_something(self, s: Any, b: Any) -> Any:
+    def has_lost_something(self, s: KraftState, b: Any) -> Any:
         """Whether, for all that a broker can say, its log may lack what it had."""
         if not self.elr or self.unclean_start == "stays":
             return False

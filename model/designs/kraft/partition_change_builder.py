@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.partition_reassignment_replicas import Assignment, PartitionReassignmentReplicas
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import broker, every, idle, none, optional, per, set_of, setting, some, when
 from isrcheck.model.language.together import Together
@@ -96,12 +97,12 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
 
     # --- who may lead -----------------------------------------------------------------------------------------------
 
-    def is_valid(self, s: Any, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
+    def is_valid(self, s: KraftState, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
         """isValidNewLeader: active, and a member of the ISR or, if that is empty, of the ELR."""
         member = isr.has(x)
         return active.has(x) & (member | (isr.is_empty & elr.has(x)) if self.elr else member)
 
-    def is_last_known(self, s: Any, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
+    def is_last_known(self, s: KraftState, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
         """canElectLastKnownLeader: nobody else is left, and it led last."""
         if not self.keeps_last_leader:
             return False
@@ -110,7 +111,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
 
     def is_elected(
         self,
-        s: Any,
+        s: KraftState,
         p: int,
         leader: Any,
         isr: Any,
@@ -150,7 +151,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
             answer = when(anybody, chosen, answer)
         return answer
 
-    def reverted_isr(self, s: Any, p: int, leader: Any) -> Any:
+    def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
         """The ISR of a partition that is to stay where it was: without those that were added.
 
         If nobody is left it is the first replica, which counts as an unclean election; with `election = any-order` the
@@ -169,7 +170,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
 
     # --- what is written --------------------------------------------------------------------------------------------
 
-    def next_elr(self, s: Any, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
+    def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
         """maybePopulateTargetElr: all that left an ISR since it was as large as min.insync.replicas asks for.
 
         The high watermark waits for as many members (KAFKA-15583), so these have all that is committed.
@@ -183,7 +184,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
 
     def build(
         self,
-        s: Any,
+        s: KraftState,
         p: int,
         isr: Any,
         leader: Any,
@@ -234,7 +235,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         registration["version"] = when(changed, state.version + 1, state.version)
         return Change(registration, elr, last, changed)
 
-    def only_where(self, s: Any, p: int, where: Any, change: Change) -> Change:
+    def only_where(self, s: KraftState, p: int, where: Any, change: Change) -> Change:
         """A change of a partition where a condition holds; otherwise it stays as it is."""
         state = s.state[p]
         registration = {name: when(where, x, getattr(state, name)) for name, x in change.registration.items()}
@@ -242,7 +243,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         last = when(where, change.last_leader, s.last_leader[p]) if self.keeps_last_leader else none
         return Change(registration, elr, last, change.changed & where)
 
-    def cleared(self, s: Any, p: int) -> Change:
+    def cleared(self, s: KraftState, p: int) -> Change:
         """ClearElrRecord: nobody is eligible any more, nor known to have led last; a change like any other."""
         state = s.state[p]
         elr: Any = s.elr[p] if self.elr else state.isr - state.isr
@@ -258,7 +259,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         version = when(changed, state.version + 1, state.version)
         return Change({"version": version}, when(clears, elr - elr, elr), last, changed)
 
-    def has_room(self, s: Any) -> Any:
+    def has_room(self, s: KraftState) -> Any:
         """Whether the bounds of the search leave room for another epoch and another version."""
         partitions = [s.state[p] for p in self.all_partitions]
         room = every((x.epoch < self.max_leader_epoch) & (x.version < self.max_version) for x in partitions)

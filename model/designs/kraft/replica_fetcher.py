@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.partition import Leading, Partition
+from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
 from isrcheck.model.language import (
     action,
@@ -142,7 +143,7 @@ class ReplicaFetcher(Partition):
         nothing = {"kind": "none", "epoch": 0, "offset": 0, "record": {"id": 0, "epoch": 0}}
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
-    def drop_answers(self, s: Any, p: int, b: Any) -> None:
+    def drop_answers(self, s: KraftState, p: int, b: Any) -> None:
         """What was under way to a follower, or from a leader, that has the partition no more."""
         for other in self.brokers:
             if other == b:
@@ -151,21 +152,21 @@ class ReplicaFetcher(Partition):
                 s.answer[p][b][other] = self.no_answer()
                 self.forget_answer(s, p, other, b, True)
 
-    def forget_answer(self, s: Any, p: int, follower: Any, leader: Any, where: Any) -> None:
+    def forget_answer(self, s: KraftState, p: int, follower: Any, leader: Any, where: Any) -> None:
         """An answer that counts no more, unless the follower's thread has compared its epoch already."""
         answer = s.answer[p][follower][leader]
         if self.truncates_later:
             where = where & (answer.kind != "truncating")
         s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
-    def drop_reads(self, s: Any, p: int, b: Any) -> None:
+    def drop_reads(self, s: KraftState, p: int, b: Any) -> None:
         """What a leader that stops has read and not noted; what another has read for it stays."""
         if self.note_fetch != "at-once":
             for other in self.brokers:
                 if other != b:
                     s.unnoted[p][b][other] = self.nothing_read
 
-    def restart_fetcher(self, s: Any, p: int, b: Any, where: Any) -> None:
+    def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
         """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
 
         Otherwise the answer may come, and be taken for one to a later question.
@@ -175,7 +176,7 @@ class ReplicaFetcher(Partition):
                 if leader != b:
                     self.forget_answer(s, p, b, leader, where)
 
-    def orphan_reads(self, s: Any, p: int, b: Any, registration: Any = None) -> None:
+    def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
         """Who has read for a follower whose Replica a leader has dropped meanwhile notes it in vain.
 
         makeFollower drops all of them, updateAssignmentAndIsr those that are no replicas in a registration.
@@ -188,13 +189,13 @@ class ReplicaFetcher(Partition):
 
     # --- the leader reads -------------------------------------------------------------------------------------------
 
-    def may_fetch(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def may_fetch(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether a fetch gets an answer: follower and leader agree on who leads in which epoch (KIP-320)."""
         found = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         found = found & self.is_replica(self.image_of(s, leader).partition[p], follower)
         return found & (s.replica[p][leader].epoch == s.replica[p][follower].epoch) if self.fetch_fencing else found
 
-    def read_for(self, s: Any, p: int, follower: Any, leader: Any) -> dict[str, Any]:
+    def read_for(self, s: KraftState, p: int, follower: Any, leader: Any) -> dict[str, Any]:
         """fetchRecords: what a leader reads for a follower, and what it says where their logs diverge.
 
         They do if the epoch of the follower's last record ends before that offset, or the leader knows not that epoch
@@ -221,7 +222,7 @@ class ReplicaFetcher(Partition):
     def may_be_out_of_range(self) -> bool:
         return bool(self.fetch == "two-steps" or not self.fetch_fencing or self.log_moves)
 
-    def is_in_range(self, s: Any, p: int, follower: Any, leader: Any) -> Any:
+    def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
         Otherwise it answers OFFSET_OUT_OF_RANGE. Only a follower that has heeded an answer of another epoch gets there,
@@ -235,7 +236,7 @@ class ReplicaFetcher(Partition):
 
     def noted(
         self,
-        s: Any,
+        s: KraftState,
         p: int,
         leader: Any,
         follower: Any,
@@ -259,7 +260,7 @@ class ReplicaFetcher(Partition):
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
 
-    def is_news(self, s: Any, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
+    def is_news(self, s: KraftState, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
         """Whether a fetch changes anything: others happen all the time, and are left out."""
         old, before = s.replica[p][leader], self.followers_of(s, p, leader)
         told = (read["kind"] != "nothing") | (
@@ -272,7 +273,7 @@ class ReplicaFetcher(Partition):
         return told | learnt
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
-    def fetch_records(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch_records(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """fetchRecords: the leader handles a follower's fetch, and the answer is on its way."""
         if follower == leader:
             return
@@ -290,7 +291,7 @@ class ReplicaFetcher(Partition):
         self.store(s, p, leader, x, notes)
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def fetch_offset_and_truncate(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def fetch_offset_and_truncate(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower truncates to the leader's log end.
 
         If the leader's log end is not below its own, it fetches from the same offset again.
@@ -311,7 +312,7 @@ class ReplicaFetcher(Partition):
     # --- a fetch that is noted later than it is read for ------------------------------------------------------------
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
-    def read_records(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def read_records(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """fetchRecords: the leader reads for a fetch and releases its lock; it has not noted the fetch offset yet.
 
         The answer to the follower is the same as for any other fetch, and is left out here.
@@ -338,7 +339,7 @@ class ReplicaFetcher(Partition):
         return f"{asks}: {leader} reads for it, and notes nothing yet"
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
-    def update_follower_fetch_state(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def update_follower_fetch_state(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """updateFollowerFetchState: the leader notes the fetch offset of a fetch for which it has read before."""
         if follower == leader or self.note_fetch == "at-once":
             return
@@ -382,7 +383,7 @@ class ReplicaFetcher(Partition):
 
     # --- the follower takes the answer ------------------------------------------------------------------------------
 
-    def take_answer(self, s: Any, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
+    def take_answer(self, s: KraftState, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
         """processFetchRequest, where a condition holds: appends the record, or truncates where logs diverge.
 
         Its high watermark becomes the leader's, which may be less than its own; where it truncates it stays as far as
@@ -405,7 +406,7 @@ class ReplicaFetcher(Partition):
         return diverges | (kind == "truncating") if self.truncates_later else diverges
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
-    def process_fetch_request(self, s: Any, p: int, follower: Any, leader: Any) -> None:
+    def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """processFetchRequest: the answer reaches the follower, which ignores it unless it still waits for it.
 
         With `truncates_later` an answer that the logs diverge takes two such steps: the first one compares, the second
