@@ -11,7 +11,6 @@ import asyncio
 import math
 import threading
 from asyncio import StreamReader, StreamWriter
-from collections import Counter
 from typing import Final, NamedTuple
 
 FETCH: Final = 1
@@ -47,7 +46,6 @@ class Proxy:
         self.target = target
         self.late: dict[Kind, float] = {}
         self.kept: list[Waiting] = []
-        self.passed = Counter[Kind]()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -66,16 +64,16 @@ class Proxy:
 
     def waiting(self, kind: Kind) -> int:
         """How many requests are kept back by now, of clients that have not given up."""
-        return sum(each.kind == kind and not each.reader.at_eof() for each in list(self.kept))
+        return asyncio.run_coroutine_threadsafe(self._count(kind), self._loop).result()
 
     def let_one_through(self, kind: Kind) -> None:
-        """The first request that is kept back goes on; the next one waits as before."""
-        self._loop.call_soon_threadsafe(self._let_through, kind, 1)
+        """The first request that is kept back goes on; others wait as before."""
+        self._loop.call_soon_threadsafe(self._let_one_through, kind)
 
     def release(self, kind: Kind) -> None:
         """Whatever is kept back goes on, and nothing is late any more."""
         self._loop.call_soon_threadsafe(self.late.pop, kind, None)
-        self._loop.call_soon_threadsafe(self._let_through, kind, None)
+        self._loop.call_soon_threadsafe(self._let_all_through, kind)
 
     def close(self) -> None:
         """Ends all connections."""
@@ -86,8 +84,18 @@ class Proxy:
 
     # --- in the thread ----------------------------------------------------------------------------------------------
 
-    def _let_through(self, kind: Kind, count: int | None) -> None:
-        for each in [x for x in self.kept if x.kind == kind and not x.reader.at_eof()][:count]:
+    def _waiting(self, kind: Kind) -> list[Waiting]:
+        return [x for x in self.kept if x.kind == kind and not x.reader.at_eof() and not x.goes.is_set()]
+
+    async def _count(self, kind: Kind) -> int:
+        return len(self._waiting(kind))
+
+    def _let_one_through(self, kind: Kind) -> None:
+        for each in self._waiting(kind)[:1]:
+            each.goes.set()
+
+    def _let_all_through(self, kind: Kind) -> None:
+        for each in self._waiting(kind):
             each.goes.set()
 
     async def _end(self) -> None:
@@ -126,7 +134,6 @@ class Proxy:
             kind = Kind.of(frame)
             if kind in self.late:
                 await self._kept_back(kind, reader)
-            self.passed[kind] += 1
             on.write(length + frame)
             await on.drain()
 

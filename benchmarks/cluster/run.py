@@ -86,6 +86,17 @@ class Driver:
     def active_again(self, broker: int) -> None:
         waited_for("it to be active", lambda: broker not in inactive(self.cluster.metadata()))
 
+    def left_behind(self) -> dict[str, Any]:
+        """What there is of a run at its end, for its recording."""
+        name = f"{self.run.topic}-0"
+        return {
+            "run": {**self.run.__dict__, "sent": [each.__dict__ for each in self.run.sent]},
+            "metadata": self.cluster.metadata(),
+            "lines": {b: [x for x in map(bytes.decode, self.lines(b)) if name in x] for b in BROKERS},
+            "logs": {b: self.cluster.records(b, self.run.topic) for b in BROKERS},
+            "epochs": {b: self.cluster.epochs(b, self.run.topic) for b in BROKERS},
+        }
+
 
 class Runner(Driver):
     """Drives one run in a cluster that was quiet before, and leaves it so."""

@@ -168,6 +168,14 @@ class Cluster:
         self.send(node, signal.SIGKILL)
         self.processes[node].wait()
 
+    def heal(self) -> None:
+        """Starts whatever a run that failed has left stopped."""
+        for b in BROKERS:
+            if self.processes[b].poll() is None:
+                self.send(b, signal.SIGCONT)
+            else:
+                self.start(b)
+
     def metadata(self) -> list[dict[str, Any]]:
         """All records of the metadata log, in their order."""
         files = sorted((self.data(CONTROLLER) / "__cluster_metadata-0").glob("*.log"))
