@@ -145,10 +145,19 @@ class Try(Driver):
     def fetches_of(self, broker: int) -> Kind:
         return Kind(f"broker-{broker}-fetcher-0", FETCH)
 
+    def changes_of(self, broker: int) -> Kind:
+        return Kind(str(broker), ALTER_PARTITION)
+
     def keep(self, proxy: Proxy, kind: Kind) -> None:
         """From now on such requests wait, and nothing that was asked before is unanswered."""
         proxy.hold(kind)
         waited_for(f"{kind} to wait", lambda: proxy.waiting(kind), every=SOON)
+
+    def a_is_late(self) -> None:
+        """What A asks the controller for metadata and for changes of the ISR is as late as the way says."""
+        if self.way.late:
+            for kind in (self.metadata_of(self.a), self.changes_of(self.a)):
+                self.controller.delay(kind, self.way.late)
 
     def free(self) -> None:
         """Nothing is late any more."""
@@ -200,8 +209,7 @@ class MissedElections(Try):
     def alone(self) -> None:
         self.a_leads()
         self.must("load", prefix="r", milliseconds=LOAD)
-        if self.way.late:
-            self.controller.delay(self.metadata_of(self.a), self.way.late)
+        self.a_is_late()
         time.sleep(1)
         if self.way.pauses:
             self.cluster.send(self.a, signal.SIGSTOP)
@@ -249,7 +257,7 @@ class ForgottenExpansion(Try):
 
     def guided(self) -> None:
         leader = self.cluster.proxies[self.a]
-        adds = Kind(str(self.a), ALTER_PARTITION)
+        adds = self.changes_of(self.a)
         for broker in (self.b, self.c):
             self.keep(leader, self.fetches_of(broker))
         self.must("send", value="r0")
@@ -280,8 +288,7 @@ class ForgottenExpansion(Try):
         waited_for("both to be fenced", lambda: {self.b, self.c} <= inactive(self.cluster.metadata()))
         waited_for("A to lead alone", lambda: self.state().isr == [self.a])
         self.must("load", prefix="r", milliseconds=LOAD)
-        if self.way.late:
-            self.controller.delay(self.metadata_of(self.a), self.way.late)
+        self.a_is_late()
         for broker in (self.b, self.c):
             self.cluster.send(broker, signal.SIGCONT)
         waited_for("all replicas in the ISR", lambda: set(self.state().isr) == set(BROKERS), every=SOON)
