@@ -25,7 +25,8 @@ class Sent:
 class Run:
     """What was done to a topic. `order` are its replicas, `from_size` how long each broker's log was at the start.
 
-    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it.
+    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it. `had` are records
+    that a log had as its broker went, with their leader epochs: at the end it may be that no log has them.
     """
 
     topic: str
@@ -34,6 +35,7 @@ class Run:
     sent: list[Sent] = field(default_factory=list)
     stops: list[tuple[str, int, float]] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
+    had: dict[str, int] = field(default_factory=dict)
 
 
 class Driver:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from benchmarks.cluster.proxy import ALTER_PARTITION, FETCH, Kind, Proxy
 from benchmarks.cluster.reading import Partition
-from benchmarks.cluster.run import Driver, inactive
+from benchmarks.cluster.run import Driver, Sent, inactive
 from benchmarks.cluster.running import BROKERS, CONTROLLER, PATIENCE, Cluster, waited_for
 
 LOAD: Final = 5
@@ -103,20 +103,29 @@ class Try(Driver):
         """What the producer was told of a record; "" if nothing."""
         return str(self.must("awaited", value=value, milliseconds=round(1000 * seconds))["told"])
 
+    def send(self, value: str) -> None:
+        self.must("send", value=value)
+        self.run.sent.append(Sent(value, acknowledged=False))
+
     def write(self, value: str) -> None:
         """A record that is on all replicas."""
-        self.must("send", value=value)
+        self.send(value)
         waited_for(f"{value} to be acknowledged", lambda: self.told(value, 1) == "acknowledged")
         waited_for(f"{value} to be everywhere", lambda: all(value in self.values(b) for b in BROKERS))
 
     def outcome(self) -> Outcome:
         told = self.must("told")["told"]
-        read = tuple(self.must("read")["values"])
-        return Outcome(frozenset(x for x, how in told.items() if how == "acknowledged"), read, self.signs())
+        acknowledged = frozenset(x for x, how in told.items() if how == "acknowledged")
+        self.run.sent = [Sent(each.value, each.value in acknowledged) for each in self.run.sent]
+        return Outcome(acknowledged, tuple(self.must("read")["values"]), self.signs())
 
     def values(self, broker: int) -> list[str]:
         """The records in a broker's log."""
-        return [x["value"] for x in self.cluster.records(broker, self.run.topic)]
+        return list(self.epochs_of(broker))
+
+    def epochs_of(self, broker: int) -> dict[str, int]:
+        """The records in a broker's log, with their leader epochs."""
+        return {x["value"]: x["epoch"] for x in self.cluster.records(broker, self.run.topic)}
 
     def state(self) -> Partition:
         """The partition by the metadata log."""
@@ -169,9 +178,11 @@ class Try(Driver):
         """A goes: it is dead, or another one is elected in its place."""
         if self.way.shuts_down:
             self.cluster.send(self.a, signal.SIGTERM)
+            self.run.had = self.epochs_of(self.a)
             waited_for("another leader", lambda: self.state().leader != self.a, every=SOON)
         else:
             self.cluster.kill(self.a)
+            self.run.had = self.epochs_of(self.a)
         self.stopped(self.a, crashed=not self.way.shuts_down)
 
     def stopped(self, broker: int, crashed: bool) -> None:
@@ -197,7 +208,7 @@ class MissedElections(Try):
             self.keep(self.controller, self.metadata_of(broker))
         self.elect_b()
         waited_for("B to lead", lambda: self.leads(self.b), every=SOON)
-        self.must("send", value="r0")
+        self.send("r0")
         waited_for("C to have it", lambda: "r0" in self.values(self.c), every=SOON)
         self.controller.release(self.metadata_of(self.c))
         waited_for("C to truncate it", lambda: "r0" not in self.values(self.c), every=SOON)
@@ -260,7 +271,7 @@ class ForgottenExpansion(Try):
         adds = self.changes_of(self.a)
         for broker in (self.b, self.c):
             self.keep(leader, self.fetches_of(broker))
-        self.must("send", value="r0")
+        self.send("r0")
         waited_for("A to lead alone", lambda: self.state().isr == [self.a])
         self.keep(self.controller, self.metadata_of(self.a))
         leader.let_one_through(self.fetches_of(self.b))
@@ -268,7 +279,7 @@ class ForgottenExpansion(Try):
         self.controller.hold(adds)
         leader.let_one_through(self.fetches_of(self.c))
         waited_for("A to ask for C", lambda: self.controller.waiting(adds), every=SOON)
-        self.must("send", value="r1")
+        self.send("r1")
         waited_for("A to have r1", lambda: "r1" in self.values(self.a), every=SOON)
         heard = self.heard()
         self.controller.release(self.metadata_of(self.a))
