@@ -21,6 +21,8 @@ LOAD: Final = 5
 """Milliseconds between two records of a steady load."""
 SOON: Final = 0.02
 """Seconds between two looks where a broker is to go at once."""
+ANSWERS: Final = 0.2
+"""Seconds for which a broker goes on, so that producers hear what it says. A follower that is refused waits for 1 s."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,7 @@ class MissedElections(Try):
         if self.way.pauses:
             self.cluster.send(self.a, signal.SIGCONT)
         waited_for("A to lead", lambda: self.says(self.a, "Leader", "starts at leader epoch 3"), every=SOON)
+        time.sleep(ANSWERS)
         self.goes()
 
     def a_leads(self) -> None:
@@ -272,7 +275,8 @@ class ForgottenExpansion(Try):
         for broker in (self.b, self.c):
             self.keep(leader, self.fetches_of(broker))
         self.send("r0")
-        waited_for("A to lead alone", lambda: self.state().isr == [self.a])
+        self.must("add-producer")
+        waited_for("A to lead alone", lambda: self.heard() or self.says(self.a, "version updated to 1 "), every=SOON)
         self.keep(self.controller, self.metadata_of(self.a))
         leader.let_one_through(self.fetches_of(self.b))
         waited_for("A to add B", lambda: self.says(self.a, "ISR updated to", "version updated to 2 "), every=SOON)

@@ -71,6 +71,7 @@ public final class Operator {
             case "create" -> create(topic, numbers(request.get("replicas")), request.get("min_isr").asText());
             case "produce" -> produce(topic, request.get("value").asText(), request.get("seconds").asInt(), answer);
             case "open" -> writers.put(topic, new Writer(servers, partition));
+            case "add-producer" -> writers.get(topic).addProducer();
             case "send" -> writers.get(topic).send(request.get("value").asText());
             case "load" -> writers.get(topic).load(
                 request.get("prefix").asText(), request.get("milliseconds").asLong());

@@ -12,24 +12,29 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Writes to one partition with a producer of default configuration (acks=all, idempotent, retries), and remembers
- * what it was told of each record; reads what there is with a consumer. */
+/** Writes to one partition with producers of default configuration (acks=all, idempotent, retries), and remembers
+ * what they were told of each record; reads what there is with a consumer. */
 final class Writer implements AutoCloseable {
     private final String servers;
     private final TopicPartition partition;
-    private final KafkaProducer<String, String> producer;
+    private final List<KafkaProducer<String, String>> producers = new ArrayList<>();
     private final Map<String, String> told = new ConcurrentHashMap<>();
     private volatile Thread load;
 
     Writer(String servers, TopicPartition partition) {
         this.servers = servers;
         this.partition = partition;
-        this.producer = new KafkaProducer<>(
-            Map.of("bootstrap.servers", servers), new StringSerializer(), new StringSerializer());
+        addProducer();
+    }
+
+    /** A further producer, which sends from now on: what a broker has not answered yet keeps a connection busy. */
+    void addProducer() {
+        producers.add(new KafkaProducer<>(
+            Map.of("bootstrap.servers", servers), new StringSerializer(), new StringSerializer()));
     }
 
     void send(String value) {
-        producer.send(new ProducerRecord<>(partition.topic(), partition.partition(), null, value),
+        producers.get(producers.size() - 1).send(new ProducerRecord<>(partition.topic(), partition.partition(), null, value),
             (metadata, error) -> {
                 synchronized (told) {
                     told.put(value, error == null ? "acknowledged" : error.toString());
@@ -100,6 +105,6 @@ final class Writer implements AutoCloseable {
     @Override
     public void close() throws InterruptedException {
         stop();
-        producer.close(Duration.ZERO);
+        producers.forEach(each -> each.close(Duration.ZERO));
     }
 }
