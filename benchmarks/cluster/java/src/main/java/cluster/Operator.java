@@ -44,7 +44,7 @@ public final class Operator {
     private Operator(String servers) {
         this.servers = servers;
         this.admin = Admin.create(Map.of(
-            "bootstrap.servers", servers, "request.timeout.ms", "10000", "default.api.timeout.ms", "30000"));
+            "bootstrap.servers", servers, "request.timeout.ms", "2000", "default.api.timeout.ms", "30000"));
     }
 
     public static void main(String[] arguments) throws Exception {
