@@ -26,7 +26,7 @@ SOURCES: Final = Path(__file__).parent / "java"
 TARGET: Final = SOURCES / "target"
 CONTROLLER: Final = 9
 BROKERS: Final = (0, 1, 2)
-PATIENCE: Final = 60
+PATIENCE: Final = 180
 """Seconds within which whatever is waited for comes, on a machine that others use."""
 LOGGING: Final = """\
 status = error
@@ -35,11 +35,14 @@ appender.file.name = file
 appender.file.fileName = ${sys:cluster.log}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = [%d] %p %m (%c)%n
-logger.partition.name = kafka.cluster.Partition
-logger.partition.level = DEBUG
 rootLogger.level = INFO
 rootLogger.appenderRef.file.ref = file
 """
+PARTITIONS: Final = """\
+logger.partition.name = kafka.cluster.Partition
+logger.partition.level = DEBUG
+"""
+"""Where what a leader asks for has to be told from what it hears."""
 SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "1",
     "num.network.threads": "1",
@@ -117,7 +120,7 @@ class Cluster:
         self.ports = dict(zip((CONTROLLER, *BROKERS), ports, strict=True))
         self.proxies = {node: Proxy(port) for node, port in self.ports.items()} if is_proxied else {}
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        (folder / "log4j2.properties").write_text(LOGGING)
+        (folder / "log4j2.properties").write_text(LOGGING + PARTITIONS * is_proxied)
         servers = ",".join(self.address(b) for b in BROKERS)
         self.operator = Operator(servers, folder / "operator.log")
 
