@@ -2,8 +2,9 @@
 
 `python -m benchmarks.cluster.losses missed-elections` makes each step of docs/findings/missed-elections.md happen at
 its time: proxies before the nodes keep requests back, brokers are stopped. With `--late S` nothing is done but that the
-leader's requests for metadata are S seconds late, under a steady load; 0 is no help at all. `--paused` stops the leader
-for a moment by SIGSTOP in place of that. Java 17 and Maven are needed, about 2 GB of memory, and half a minute a try.
+leader's requests to the controller are S seconds late, under a steady load; 0 is no help at all. `--paused` stops the
+leader for a moment by SIGSTOP in place of that. Java 17 and Maven are needed, about 2 GB of memory, and half a minute a
+try.
 """
 
 from __future__ import annotations
@@ -48,20 +49,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("finding", choices=sorted(FINDINGS))
     parser.add_argument("--tries", type=int, default=1)
-    parser.add_argument("--late", type=float, metavar="S")
-    parser.add_argument("--paused", action="store_true")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--late", type=float, metavar="S", help="no steps: the leader's requests to the controller are late"
+    )
+    how.add_argument("--paused", action="store_true", help="no steps: the leader stands still (missed-elections)")
     parser.add_argument("--shut-down", action="store_true", help="the leader goes by SIGTERM, in place of SIGKILL")
     parser.add_argument("--out", type=Path, help="keeps what each try left behind, for a recording")
     asked = parser.parse_args()
+    if asked.paused and asked.finding != "missed-elections":
+        parser.error("--paused is for missed-elections")
     if asked.out:
         asked.out.mkdir(parents=True, exist_ok=True)
     is_guided = asked.late is None and not asked.paused
     way = Way(is_guided, asked.late or 0.0, asked.paused, asked.shut_down)
-    with (
-        TemporaryDirectory(prefix="isrcheck-") as folder,
-        cluster(Path(folder) / "cluster", is_proxied=True) as running,
-    ):
-        found = [tried(running, asked.finding, number, way, asked.out) for number in range(asked.tries)]
+    try:
+        with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster", True) as running:
+            found = [tried(running, asked.finding, number, way, asked.out) for number in range(asked.tries)]
+    except Failure as failure:
+        parser.exit(int(failure.code), f"{failure.message}\n")
     came = [each for each in found if each is not None]
     print(
         f"{asked.finding}: {len(found)} tries, {len(came)} brought about; seen in the log of "
