@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ from typing import Any
 
 from benchmarks.cluster.reading import Raw, Reading
 from benchmarks.cluster.run import Runner
-from benchmarks.cluster.running import BROKERS, Cluster, cluster
+from benchmarks.cluster.running import Cluster, cluster
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.recordings.explaining import explain
@@ -33,15 +32,7 @@ def record(running: Cluster, number: int, seed: int, out: Path) -> None:
     """One run, kept as it was and as a recording."""
     runner = Runner(running, number, seed)
     run = runner.drive()
-    name = f"{run.topic}-0"
-    data = {
-        "run": {**run.__dict__, "sent": [each.__dict__ for each in run.sent]},
-        "metadata": running.metadata(),
-        "lines": {b: [x for x in map(bytes.decode, runner.lines(b)) if name in x] for b in BROKERS},
-        "logs": {b: running.records(b, run.topic) for b in BROKERS},
-        "epochs": {b: running.epochs(b, run.topic) for b in BROKERS},
-    }
-    (out / f"{number}.json").write_text(json.dumps(data))
+    (out / f"{number}.json").write_text(json.dumps(runner.left_behind()))
     print(f"{number}: {'; '.join(run.done)}", flush=True)
 
 
@@ -51,15 +42,6 @@ def recorded(raw: Path) -> Path:
     path = raw.with_suffix(".ndjson")
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
-
-
-def healed(running: Cluster) -> None:
-    """Starts whatever a run that failed has left stopped."""
-    for b in BROKERS:
-        if running.processes[b].poll() is None:
-            running.send(b, signal.SIGCONT)
-        else:
-            running.start(b)
 
 
 def main() -> None:
@@ -77,7 +59,7 @@ def main() -> None:
                     record(running, number, asked.seed, asked.out)
                 except Failure as failure:
                     print(f"{number}: not recorded: {failure.message}", flush=True)
-                    healed(running)
+                    running.heal()
     kraft, verdicts = load_model_class("kraft"), Counter[str]()
     for raw in sorted(asked.out.glob("*.json"), key=lambda path: int(path.stem)):
         path = recorded(raw)

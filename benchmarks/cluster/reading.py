@@ -78,6 +78,7 @@ class Raw:
     sent: Sequence[Mapping[str, Any]]
     stops: Sequence[Sequence[Any]]
     done: Sequence[str]
+    had: Mapping[str, int]
     metadata: Sequence[Mapping[str, Any]]
     lines: Mapping[int, Sequence[str]]
     logs: Mapping[int, Sequence[Mapping[str, Any]]]
@@ -87,7 +88,16 @@ class Raw:
     def of(data: Mapping[str, Any]) -> Raw:
         run, by = data["run"], ("lines", "logs", "epochs")
         parts = {name: {int(b): x for b, x in data[name].items()} for name in by}
-        return Raw(run["topic"], run["order"], run["sent"], run["stops"], run["done"], data["metadata"], **parts)
+        return Raw(
+            run["topic"],
+            run["order"],
+            run["sent"],
+            run["stops"],
+            run["done"],
+            run.get("had", {}),
+            data["metadata"],
+            **parts,
+        )
 
 
 class Reading:
@@ -280,13 +290,13 @@ class Reading:
     # --- the producer -----------------------------------------------------------------------------------------------
 
     def ids(self) -> dict[str, int]:
-        """The records that are in any log, numbered as they were sent."""
-        written = {x["value"] for log in self.raw.logs.values() for x in log}
+        """The records that are or were in any log, numbered as they were sent."""
+        written = {x["value"] for log in self.raw.logs.values() for x in log} | set(self.raw.had)
         return {value: i for i, value in enumerate(x["value"] for x in self.raw.sent if x["value"] in written)}
 
     def client(self, ids: Mapping[str, int]) -> Iterator[dict[str, Any]]:
         """Each record that was written, and that its producer was told so."""
-        epochs = {x["value"]: x["epoch"] for log in self.raw.logs.values() for x in log}
+        epochs = {**self.raw.had} | {x["value"]: x["epoch"] for log in self.raw.logs.values() for x in log}
         order = 0
         for sent in self.raw.sent:
             value = sent["value"]

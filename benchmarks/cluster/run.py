@@ -25,7 +25,8 @@ class Sent:
 class Run:
     """What was done to a topic. `order` are its replicas, `from_size` how long each broker's log was at the start.
 
-    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it.
+    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it. `had` are records
+    that a log had as its broker went, with their leader epochs: at the end it may be that no log has them.
     """
 
     topic: str
@@ -34,35 +35,22 @@ class Run:
     sent: list[Sent] = field(default_factory=list)
     stops: list[tuple[str, int, float]] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
+    had: dict[str, int] = field(default_factory=dict)
 
 
-class Runner:
-    """Drives one run in a cluster that was quiet before, and leaves it so."""
+class Driver:
+    """What every run needs: to ask, and to look into the files."""
 
-    def __init__(self, cluster: Cluster, number: int, seed: int) -> None:
-        self.cluster, self.choose = cluster, Random(f"{seed}/{number}")
-        order = tuple(self.choose.sample(BROKERS, len(BROKERS)))
-        self.run = Run(f"t{number}", order, dict.fromkeys(BROKERS, 0))
+    def __init__(self, cluster: Cluster, topic: str, order: tuple[int, ...]) -> None:
+        self.cluster = cluster
+        self.run = Run(topic, order, dict.fromkeys(BROKERS, 0))
 
-    def drive(self) -> Run:
+    def begin(self) -> None:
+        """Creates the topic where all brokers are active, and waits until they have heard of it."""
         self.quiet_brokers()
         self.run.from_size.update({b: self.cluster.log(b).stat().st_size for b in BROKERS})
         self.ask("create", replicas=list(self.run.order), min_isr=str(MIN_ISR))
         waited_for("all brokers to hear of the topic", lambda: all(map(self.has_heard, BROKERS)))
-        self.produce()
-        faults = [self.stop_for_long, self.stop_for_long, self.stop_two, self.stop_shortly, self.kill, self.shut_down]
-        if self.choose.random() < 0.15:
-            faults = [self.reassign]
-        for fault in self.choose.sample(faults, min(len(faults), self.choose.choice((1, 1, 2)))):
-            fault()
-            if self.choose.random() < 0.5:
-                self.produce()
-        waited_for("all replicas in the ISR", lambda: self.isr() == set(BROKERS))
-        if self.choose.random() < 0.6:
-            self.elect()
-        self.produce()
-        time.sleep(3)
-        return self.run
 
     def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
         return self.cluster.operator.ask(op, topic=self.run.topic, **arguments)
@@ -96,6 +84,45 @@ class Runner:
     def leader(self) -> int:
         found = self.describe().get("leader", -1)
         return int(found) if found in BROKERS else self.run.order[0]
+
+    def active_again(self, broker: int) -> None:
+        waited_for("it to be active", lambda: broker not in inactive(self.cluster.metadata()))
+
+    def left_behind(self) -> dict[str, Any]:
+        """What there is of a run at its end, for its recording."""
+        name = f"{self.run.topic}-0"
+        return {
+            "run": {**self.run.__dict__, "sent": [each.__dict__ for each in self.run.sent]},
+            "metadata": self.cluster.metadata(),
+            "lines": {b: [x for x in map(bytes.decode, self.lines(b)) if name in x] for b in BROKERS},
+            "logs": {b: self.cluster.records(b, self.run.topic) for b in BROKERS},
+            "epochs": {b: self.cluster.epochs(b, self.run.topic) for b in BROKERS},
+        }
+
+
+class Runner(Driver):
+    """Drives one run in a cluster that was quiet before, and leaves it so."""
+
+    def __init__(self, cluster: Cluster, number: int, seed: int) -> None:
+        self.choose = Random(f"{seed}/{number}")
+        super().__init__(cluster, f"t{number}", tuple(self.choose.sample(BROKERS, len(BROKERS))))
+
+    def drive(self) -> Run:
+        self.begin()
+        self.produce()
+        faults = [self.stop_for_long, self.stop_for_long, self.stop_two, self.stop_shortly, self.kill, self.shut_down]
+        if self.choose.random() < 0.15:
+            faults = [self.reassign]
+        for fault in self.choose.sample(faults, min(len(faults), self.choose.choice((1, 1, 2)))):
+            fault()
+            if self.choose.random() < 0.5:
+                self.produce()
+        waited_for("all replicas in the ISR", lambda: self.isr() == set(BROKERS))
+        if self.choose.random() < 0.6:
+            self.elect()
+        self.produce()
+        time.sleep(3)
+        return self.run
 
     def produce(self) -> None:
         value = f"r{len(self.run.sent)}"
@@ -177,9 +204,6 @@ class Runner:
 
     def elect(self) -> None:
         self.run.done.append(f"the preferred leader is elected: {self.ask('elect')}")
-
-    def active_again(self, broker: int) -> None:
-        waited_for("it to be active", lambda: broker not in inactive(self.cluster.metadata()))
 
 
 def inactive(records: list[dict[str, Any]]) -> set[int]:

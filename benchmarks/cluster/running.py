@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.cluster.proxy import Proxy
 from isrcheck.checker.conformance.build import java
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
@@ -37,6 +38,11 @@ appender.file.layout.pattern = [%d] %p %m (%c)%n
 rootLogger.level = INFO
 rootLogger.appenderRef.file.ref = file
 """
+PARTITIONS: Final = """\
+logger.partition.name = kafka.cluster.Partition
+logger.partition.level = DEBUG
+"""
+"""Where what a leader asks for has to be told from what it hears."""
 SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "1",
     "num.network.threads": "1",
@@ -108,14 +114,19 @@ class Operator:
 class Cluster:
     """The processes by their node ids, and where their files are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, is_proxied: bool = False) -> None:
         self.folder = folder
         ports = free_ports(4)
         self.ports = dict(zip((CONTROLLER, *BROKERS), ports, strict=True))
+        self.proxies = {node: Proxy(port) for node, port in self.ports.items()} if is_proxied else {}
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        (folder / "log4j2.properties").write_text(LOGGING)
-        servers = ",".join(f"127.0.0.1:{self.ports[b]}" for b in BROKERS)
+        (folder / "log4j2.properties").write_text(LOGGING + PARTITIONS * is_proxied)
+        servers = ",".join(self.address(b) for b in BROKERS)
         self.operator = Operator(servers, folder / "operator.log")
+
+    def address(self, node: int) -> str:
+        """Where others reach a node: itself, or the proxy before it."""
+        return f"127.0.0.1:{self.proxies[node].port if self.proxies else self.ports[node]}"
 
     def data(self, node: int) -> Path:
         return self.folder / f"data-{node}"
@@ -133,14 +144,13 @@ class Cluster:
                 **SETTINGS,
                 "process.roles": "controller" if is_controller else "broker",
                 "node.id": str(node),
-                "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{self.ports[CONTROLLER]}",
+                "controller.quorum.voters": f"{CONTROLLER}@{self.address(CONTROLLER)}",
                 "controller.listener.names": "CONTROLLER",
                 "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
                 "listeners": f"{listener}://127.0.0.1:{self.ports[node]}",
+                "advertised.listeners": f"{listener}://{self.address(node)}",
                 "log.dirs": str(self.data(node)),
             }
-            if not is_controller:
-                settings["advertised.listeners"] = settings["listeners"]
             file = self.folder / f"node-{node}.properties"
             file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
             self.operator.must("format", file=str(file), id=name)
@@ -160,6 +170,14 @@ class Cluster:
     def kill(self, node: int) -> None:
         self.send(node, signal.SIGKILL)
         self.processes[node].wait()
+
+    def heal(self) -> None:
+        """Starts whatever a run that failed has left stopped."""
+        for b in BROKERS:
+            if self.processes[b].poll() is None:
+                self.send(b, signal.SIGCONT)
+            else:
+                self.start(b)
 
     def metadata(self) -> list[dict[str, Any]]:
         """All records of the metadata log, in their order."""
@@ -181,22 +199,24 @@ class Cluster:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+        for proxy in self.proxies.values():
+            proxy.close()
 
 
-def waited_for(what: str, condition: Any, seconds: float = PATIENCE) -> None:
-    """Waits until a condition holds."""
+def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: float = 0.2) -> None:
+    """Waits until a condition holds, and looks so often."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
             raise Failure(f"waited {seconds:.0f} s for {what}", Exit.OUTPUT)
-        time.sleep(0.2)
+        time.sleep(every)
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """A cluster whose processes are gone at the end."""
+def cluster(folder: Path, is_proxied: bool = False) -> Iterator[Cluster]:
+    """A cluster whose processes are gone at the end; with a proxy before each node, or without."""
     folder.mkdir(parents=True)
-    found = Cluster(folder)
+    found = Cluster(folder, is_proxied)
     try:
         found.configured()
         for node in found.ports:

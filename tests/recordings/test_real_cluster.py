@@ -1,6 +1,7 @@
 """A run of a real cluster of Kafka 4.4.0: three brokers and a controller on loopback, by `benchmarks.cluster`.
 
-The leader stands still until it is fenced, another one leads, the first comes back and is elected as preferred leader.
+`failover.ndjson`: the leader stands still until it is fenced, another one leads, the first comes back and is elected as
+preferred leader. `forgotten_expansion.ndjson`: an acknowledged record is lost (docs/findings/forgotten-expansion.md).
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from isrcheck.checker.recordings.answers import Answer
 from isrcheck.checker.recordings.explaining import explain
 from isrcheck.checker.recordings.file import recognised
 
-RECORDED = [json.loads(line) for line in (Path(__file__).parent / "failover.ndjson").read_text().splitlines()]
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text().splitlines()]
+
+
+RECORDED = lines_of("failover.ndjson")
 SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "recording.schema.json").read_text())
 
 
@@ -72,3 +78,17 @@ def test_what_cannot_have_been_is_refused_at_its_line(name: str) -> None:
     assert answer.frontier is not None
     assert answer.frontier.refused[0].line.place == (lane, order)
     assert answer.frontier.refused[0].reasons
+
+
+@pytest.mark.exhaustive
+def test_a_record_that_a_consumer_missed_was_acknowledged_and_lost() -> None:
+    recorded = lines_of("forgotten_expansion.ndjson")
+    told = [line["text"] for line in recorded if line.get("lane") == "client" and "observed" in line]
+    at_the_end = [line["observed"] for line in recorded if line.get("text", "").startswith("segments")]
+    assert "the producer of r1 is told" in told
+    assert [[each["id"] for each in x[f"log[0][{b}]"]] for b, x in enumerate(at_the_end)] == [[0, 1, 3]] * 3
+    answer = answered(recorded)
+    assert answer.verdict == "explained"
+    assert answer.explanation is not None
+    assert {"no-acknowledged-loss", "quorum-is-superset-of-isr"} <= set(answer.explanation.violated)
+    assert answer.explanation.likeness[0].scenario.startswith("kraft-forgotten-expansion")

@@ -9,6 +9,7 @@ import java.io.File;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,11 +39,12 @@ public final class Operator {
 
     private final String servers;
     private final Admin admin;
+    private final Map<String, Writer> writers = new HashMap<>();
 
     private Operator(String servers) {
         this.servers = servers;
         this.admin = Admin.create(Map.of(
-            "bootstrap.servers", servers, "request.timeout.ms", "10000", "default.api.timeout.ms", "30000"));
+            "bootstrap.servers", servers, "request.timeout.ms", "2000", "default.api.timeout.ms", "30000"));
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -68,6 +70,17 @@ public final class Operator {
         switch (request.get("op").asText()) {
             case "create" -> create(topic, numbers(request.get("replicas")), request.get("min_isr").asText());
             case "produce" -> produce(topic, request.get("value").asText(), request.get("seconds").asInt(), answer);
+            case "open" -> writers.put(topic, new Writer(servers, partition));
+            case "add-producer" -> writers.get(topic).addProducer();
+            case "send" -> writers.get(topic).send(request.get("value").asText());
+            case "load" -> writers.get(topic).load(
+                request.get("prefix").asText(), request.get("milliseconds").asLong());
+            case "stop" -> writers.get(topic).stop();
+            case "awaited" -> answer.put("told", writers.get(topic).awaited(
+                request.get("value").asText(), request.get("milliseconds").asLong()));
+            case "told" -> answer.set("told", JSON.valueToTree(writers.get(topic).told()));
+            case "read" -> answer.set("values", JSON.valueToTree(writers.get(topic).read()));
+            case "close" -> writers.remove(topic).close();
             case "elect" -> admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get(30, TimeUnit.SECONDS);
             case "reassign" -> admin.alterPartitionReassignments(Map.of(
                 partition, Optional.of(new NewPartitionReassignment(numbers(request.get("replicas"))))))

@@ -1,0 +1,79 @@
+"""Tries to lose acknowledged records on a real cluster of three brokers, with nothing of Kafka's changed.
+
+`python -m benchmarks.cluster.losses missed-elections` makes each step of docs/findings/missed-elections.md happen at
+its time: proxies before the nodes keep requests back, brokers are stopped. With `--late S` nothing is done but that the
+leader's requests to the controller are S seconds late, under a steady load; 0 is no help at all. `--paused` stops the
+leader for a moment by SIGSTOP in place of that. Java 17 and Maven are needed, about 2 GB of memory, and half a minute a
+try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.cluster.running import Cluster, cluster
+from benchmarks.cluster.tries import FINDINGS, Outcome, Try, Way
+from isrcheck.checker.failures import Failure
+
+
+def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | None) -> Outcome | None:
+    """What came of one try; None where its steps did not come about."""
+    one: Try = FINDINGS[finding](running, f"loss{number}", way)
+    try:
+        outcome = one.drive()
+    except Failure as failure:
+        print(f"{number}: not brought about: {failure.message}; {'; '.join(one.run.done)}", flush=True)
+        running.heal()
+        return None
+    print(f"{number}: {'; '.join(one.run.done)}", flush=True)
+    print(f"{number}: {told(outcome)}", flush=True)
+    if out is not None:
+        (out / f"{number}.json").write_text(json.dumps(one.left_behind()))
+    return outcome
+
+
+def told(outcome: Outcome) -> str:
+    """An outcome in one line."""
+    read = f"{len(outcome.read)} records" if len(outcome.read) > 4 else ", ".join(outcome.read)
+    sign = "" if outcome.signs else "not "
+    return (
+        f"{len(outcome.acknowledged)} acknowledged, a consumer reads {read}; what the finding is about is {sign}in the "
+        f"log; lost: {', '.join(outcome.lost) or 'none'}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("finding", choices=sorted(FINDINGS))
+    parser.add_argument("--tries", type=int, default=1)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--late", type=float, metavar="S", help="no steps: the leader's requests to the controller are late"
+    )
+    how.add_argument("--paused", action="store_true", help="no steps: the leader stands still (missed-elections)")
+    parser.add_argument("--shut-down", action="store_true", help="the leader goes by SIGTERM, in place of SIGKILL")
+    parser.add_argument("--out", type=Path, help="keeps what each try left behind, for a recording")
+    asked = parser.parse_args()
+    if asked.paused and asked.finding != "missed-elections":
+        parser.error("--paused is for missed-elections")
+    if asked.out:
+        asked.out.mkdir(parents=True, exist_ok=True)
+    is_guided = asked.late is None and not asked.paused
+    way = Way(is_guided, asked.late or 0.0, asked.paused, asked.shut_down)
+    try:
+        with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster", True) as running:
+            found = [tried(running, asked.finding, number, way, asked.out) for number in range(asked.tries)]
+    except Failure as failure:
+        parser.exit(int(failure.code), f"{failure.message}\n")
+    came = [each for each in found if each is not None]
+    print(
+        f"{asked.finding}: {len(found)} tries, {len(came)} brought about; seen in the log of "
+        f"{sum(each.signs > 0 for each in came)}; acknowledged records lost in {sum(bool(each.lost) for each in came)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
