@@ -27,6 +27,8 @@ MISSED = frozenset(
 NOWHERE = frozenset({"acknowledged-is-not-lost-everywhere", "committed-is-not-lost-everywhere", "committed-survives"})
 """Invariants of what is in no log at all: of these speaks `must_keep`."""
 EARLIER = {
+    "kraft-late-truncation-and-a-crash": 26,
+    "kraft-late-truncation-and-sessions-that-end": 28,
     "v1-zombie-and-reassignment": 11,
     "v2-zombie-overwrites-the-isr": 8,
     "v3-last-replica-standing": 10,
