@@ -81,6 +81,7 @@ WITHOUT_A_DIRECTORY = {
     "isr-has-what-is-committed",
     "live-isr-has-a-leader",
     "nothing-awaits-acknowledgement",
+    "own-isr-has-what-the-leader-committed",
     "service-goes-on",
 }
 """What fails with a directory: a copy is gone before the controller hears of it, and its broker has no replica until it
