@@ -177,17 +177,25 @@ class Conforming:
             name, length = f"scenario {scenario.name}", len(path) - 1
             outcome = self._outcome(driver, name, driver.drive(driver.walked(path)), length)
             if outcome.of_others and outcome.driven.difference is not None:
-                driver, outcome = self._controlled(driver, outcome, path)
+                driver, outcome = self.controlled(driver, outcome, path)
             self._add(driver, outcome)
 
-    def _controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """The same steps at Kafka's own settings, if they do not conform; otherwise what there was."""
+    def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
+        """The same steps at Kafka's own settings, if they do not conform; otherwise what there was.
+
+        That is no matter of settings where those do not even allow the steps before the difference: then nothing says
+        that Kafka would not differ in the same way.
+        """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
         begun = [other.first(), *path[1:]]  # Other settings may have other variables.
         control = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
-        return (driver, outcome) if control.driven.difference is None else (other, control)
+        if control.driven.difference is not None:
+            return other, control
+        before = slice(1, outcome.driven.taken)
+        follows = [x.label for x in control.driven.steps[before]] == [x.label for x in path[before]]
+        return driver, outcome if follows else replace(outcome, of_others={})
 
     def _driver(self, model: Model) -> Driver:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -16,15 +16,15 @@ from click.testing import CliRunner
 from isrcheck.checker.cli import main
 from isrcheck.checker.conformance import build, kraft
 from isrcheck.checker.conformance.commands import Command
-from isrcheck.checker.conformance.conforming import Outcome, Report, mapping_of, with_traces
+from isrcheck.checker.conformance.conforming import Conforming, Outcome, Report, mapping_of, with_traces
 from isrcheck.checker.conformance.covering import START, Covering, pairs_of
 from isrcheck.checker.conformance.driving import MISSING, Driver, differences
 from isrcheck.checker.conformance.report import report_text
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.failures import Failure
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Exit
-from isrcheck.model.language import Model, UnknownName, action, number
+from isrcheck.checker.library import LoadedModel, load_model_class
+from isrcheck.checker.results import Exit, Step
+from isrcheck.model.language import Model, UnknownName, action, number, setting
 from tests.conformance.harness import Echo
 
 
@@ -263,6 +263,51 @@ def test_a_path_of_which_steps_are_left_out_is_not_driven_to_its_end() -> None:
     assert 0 < rests < 8
     assert (report.outcomes[0].verdict, report.outcomes[0].left_out) == ("not-driven-to-its-end", 8 - rests)
     assert re.search(rf"scenario x +step {rests} of 8 +{8 - rests} steps left out", "\n".join(report_text(report)))
+
+
+class Leaping(Counter):
+    """A counter that leaps, by one, at a setting that is not Kafka's."""
+
+    leaps = setting(False, meaning="whether it leaps")
+
+    @action(actor="somebody")
+    def leap(self, s: Any) -> None:
+        """One more, where it leaps."""
+        if not self.leaps:
+            return
+        s.require(s.n < 9)
+        s.n += 1
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict"),
+    [
+        (("count", "leap"), "differs-as-its-settings-do"),
+        # Without the leap the last step is the second one, which conforms: of the third one that says nothing.
+        (("leap", "count", "count"), "differs"),
+    ],
+)
+def test_settings_are_the_reason_only_if_the_steps_before_can_be_taken_without_them(
+    path: tuple[str, ...], verdict: str
+) -> None:
+    driver, harness = counting(limit=1 if verdict != "differs" else 2)
+    driver.mapping.of_kafka = lambda version: {"leaps": (False,)}  # type: ignore[method-assign]
+    driver.mapping.calls["leap"] = driver.mapping.calls["count"]  # type: ignore[index]
+    driver.mapping.unreached = {}  # type: ignore[misc]
+    driver.mapping.known = lambda model, driven: None  # type: ignore[method-assign]
+    found = Driver(harness, Interpreter(Leaping(leaps=True), {}), driver.mapping)  # type: ignore[arg-type]
+    steps = [found.first()]
+    for name in path:
+        number = next(i for i, label in enumerate(found.interpreter.labels) if label.action == name)
+        after = found.interpreter.step(steps[-1].state, number)
+        assert after is not None
+        steps.append(Step(found.interpreter.labels[number], None, after))
+    loaded = cast(LoadedModel, SimpleNamespace(cls=Leaping))
+    run = Conforming(found.harness, loaded, found.mapping, Report("counter", "0.0.0", {}, 1), True, print)
+    driven = found.drive(found.walked(steps))
+    assert driven.difference is not None and driven.taken == len(path)
+    outcome = Outcome("scenario x", found.model, driven, {"leaps": True}, len(path))
+    assert run.controlled(found, outcome, steps)[1].verdict == verdict
 
 
 def test_a_refusal_is_a_difference() -> None:
