@@ -23,6 +23,7 @@ from isrcheck.checker.recordings.explaining import explain
 from isrcheck.checker.recordings.file import read
 from isrcheck.checker.recordings.report import headline
 from isrcheck.checker.recordings.search import Limits
+from isrcheck.checker.results import Exit
 
 IN_A_ROW = 6
 SECONDS = 300.0
@@ -44,6 +45,29 @@ def recorded(raw: Path) -> Path:
     return path
 
 
+def record_all(runs: int, seed: int, out: Path) -> None:
+    """So many runs of one cluster; of one that fails it says why, and goes on."""
+    with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster") as running:
+        for number in range(runs):
+            try:
+                record(running, number, seed, out)
+            except Failure as failure:
+                print(f"{number}: not recorded: {failure.message}", flush=True)
+                running.heal()
+
+
+def explain_all(out: Path) -> None:
+    """Explains every run that was kept, and counts the verdicts."""
+    kraft, verdicts = load_model_class("kraft"), Counter[str]()
+    for raw in sorted(out.glob("*.json"), key=lambda path: int(path.stem)):
+        path = recorded(raw)
+        recording = read(path)
+        answer = explain(recording, kraft, recording.settings, path.name, IN_A_ROW, Limits(seconds=SECONDS))
+        verdicts[answer.verdict] += 1
+        print(f"{headline(answer)}; {answer.visited:,} states, {sum(answer.seconds.values()):.0f} s", flush=True)
+    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
@@ -52,22 +76,14 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    if not asked.again:
-        with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster") as running:
-            for number in range(asked.runs):
-                try:
-                    record(running, number, asked.seed, asked.out)
-                except Failure as failure:
-                    print(f"{number}: not recorded: {failure.message}", flush=True)
-                    running.heal()
-    kraft, verdicts = load_model_class("kraft"), Counter[str]()
-    for raw in sorted(asked.out.glob("*.json"), key=lambda path: int(path.stem)):
-        path = recorded(raw)
-        recording = read(path)
-        answer = explain(recording, kraft, recording.settings, path.name, IN_A_ROW, Limits(seconds=SECONDS))
-        verdicts[answer.verdict] += 1
-        print(f"{headline(answer)}; {answer.visited:,} states, {sum(answer.seconds.values()):.0f} s", flush=True)
-    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+    try:
+        if not asked.again:
+            record_all(asked.runs, asked.seed, asked.out)
+        explain_all(asked.out)
+    except Failure as failure:
+        parser.exit(int(failure.code), f"{failure.message}\n")
+    except KeyboardInterrupt:
+        parser.exit(int(Exit.INTERRUPTED), f"interrupted; --again explains what is in {asked.out}\n")
 
 
 if __name__ == "__main__":

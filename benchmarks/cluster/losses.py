@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.cluster.running import Cluster, cluster
 from benchmarks.cluster.tries import FINDINGS, Outcome, Try, Way
 from isrcheck.checker.failures import Failure
+from isrcheck.checker.results import Exit
 
 
 def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | None) -> Outcome | None:
@@ -61,18 +62,27 @@ def main() -> None:
         parser.error("--paused is for missed-elections")
     if asked.out:
         asked.out.mkdir(parents=True, exist_ok=True)
+    if asked.tries < 1 or (asked.late is not None and asked.late < 0):
+        parser.error("--tries is at least 1, --late at least 0")
     is_guided = asked.late is None and not asked.paused
     way = Way(is_guided, asked.late or 0.0, asked.paused, asked.shut_down)
+    found: list[Outcome | None] = []
+    code = Exit.HOLDS
     try:
         with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster", True) as running:
-            found = [tried(running, asked.finding, number, way, asked.out) for number in range(asked.tries)]
+            for number in range(asked.tries):
+                found.append(tried(running, asked.finding, number, way, asked.out))
     except Failure as failure:
         parser.exit(int(failure.code), f"{failure.message}\n")
+    except KeyboardInterrupt:
+        print("interrupted; of the tries that ended:", flush=True)
+        code = Exit.INTERRUPTED
     came = [each for each in found if each is not None]
     print(
         f"{asked.finding}: {len(found)} tries, {len(came)} brought about; seen in the log of "
         f"{sum(each.signs > 0 for each in came)}; acknowledged records lost in {sum(bool(each.lost) for each in came)}"
     )
+    parser.exit(int(code))
 
 
 if __name__ == "__main__":

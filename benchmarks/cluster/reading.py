@@ -94,7 +94,7 @@ class Raw:
             run["sent"],
             run["stops"],
             run["done"],
-            run.get("had", {}),
+            run["had"],
             data["metadata"],
             **parts,
         )

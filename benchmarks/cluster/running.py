@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
@@ -161,7 +162,10 @@ class Cluster:
         command += [f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}", "kafka.Kafka"]
         with (self.folder / f"node-{node}.err").open("ab") as errors:
             self.processes[node] = subprocess.Popen(
-                [*command, str(self.folder / f"node-{node}.properties")], stdout=errors, stderr=errors
+                [*command, str(self.folder / f"node-{node}.properties")],
+                stdout=errors,
+                stderr=errors,
+                preexec_fn=_ends_with_us,
             )
 
     def send(self, node: int, what: signal.Signals) -> None:
@@ -203,6 +207,11 @@ class Cluster:
             proxy.close()
 
 
+def _ends_with_us() -> None:
+    """Asks Linux to kill this process when the one that started it is gone, be it killed itself: prctl(2)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: float = 0.2) -> None:
     """Waits until a condition holds, and looks so often."""
     until = time.monotonic() + seconds
@@ -214,7 +223,8 @@ def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: floa
 
 @contextmanager
 def cluster(folder: Path, is_proxied: bool = False) -> Iterator[Cluster]:
-    """A cluster whose processes are gone at the end; with a proxy before each node, or without."""
+    """A cluster whose processes are gone at the end, also one by SIGTERM; with a proxy before each node, or none."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder.mkdir(parents=True)
     found = Cluster(folder, is_proxied)
     try:
