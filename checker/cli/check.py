@@ -238,7 +238,9 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
         changed = settings_of(loaded.cls, loaded.name, question.settings)
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
         model = loaded.cls(**result.settings)
-        explain_all(result, loaded, [*beside, *(named(text, loaded, model) for text in question.controls)])
+        controls = [*beside, *(named(text, loaded, model) for text in question.controls)]
+        if not (question.quiet and question.output.is_report_alone):  # A line has no room for where a fix acts.
+            explain_all(result, loaded, controls)
     if question.fixes:
         _add_alternatives(result, loaded, question)
 

@@ -56,6 +56,11 @@ class Output:
         """The file that each option names."""
         return {"--json": self.json, "--itf": self.itf, "--html": self.html, **self.reports.files}
 
+    @property
+    def is_report_alone(self) -> bool:
+        """Whether nothing is written but the report."""
+        return not self.reports.github and not any(self.files.values())
+
     def require_apart(self) -> None:
         """Refuses a file that two options name."""
         require_different(self.files)

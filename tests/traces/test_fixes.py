@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
+from isrcheck.checker import explaining
 from isrcheck.checker.explaining import control
 from isrcheck.checker.scenarios.controls import controls_of
 from isrcheck.checker.told import Fix
@@ -113,6 +114,23 @@ def test_replay_and_show_ask_for_a_control_by_name(tmp_path: Path) -> None:
     Draft202012Validator(SCHEMA).validate(data)
     (told,) = data["traces"][0]["why"]["fixes"]
     assert (told["how"], told["step"], told["changes"]) == ("differs", 9, {"model": ["truncate-to-hw", "kip-101"]})
+
+
+def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To walk a dozen traces with their controls takes longer than to find them."""
+    asked: list[str] = []
+    monkeypatch.setattr(explaining, "explain_all", lambda result, loaded, controls: asked.append(result.model))
+    question = ("check", "--scenario", "v3-unclean-election", "--quiet")
+    assert run(*question).code == 12
+    assert asked == []
+    wrong = run(*question, "--control", "unclaen=false")
+    assert (wrong.code, asked) == (150, [])
+    for file in ("--json", "--html", "--junit"):
+        assert run(*question, file, tmp_path / "file").code == 12
+    assert run(*question, "--github").code == 12
+    assert asked == ["v3"] * 4
 
 
 def test_a_control_is_settings_or_a_scenario_or_a_model(tmp_path: Path) -> None:
