@@ -26,6 +26,10 @@ def regenerate(page: str, command: str, lines: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    if unknown := {*sys.argv[1:]} - {page for page, _, _ in EXAMPLES}:
+        sys.exit(
+            f"no examples in {', '.join(sorted(unknown))}; pages: {', '.join(sorted({x for x, _, _ in EXAMPLES}))}"
+        )
     for page, command, lines in EXAMPLES:
         if not sys.argv[1:] or page in sys.argv[1:]:
             regenerate(page, command, lines)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,15 @@ def test_every_page_is_on_the_index() -> None:
     listed = set(re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / "docs/index.md").read_text()))
     about_one_model = {"kraft_catalogue.md", "index.md"}
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed - about_one_model == set()
+
+
+def test_a_page_without_examples_is_not_written_anew_in_silence() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.regenerate_documents", "docs/none.md"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("no examples in docs/none.md; pages: README.md, ")
 
 
 def test_there_are_examples() -> None:
