@@ -55,6 +55,7 @@ class ReplicaFetcher(Partition):
         meaning="with fetch = two-steps: how a follower treats the answer to a fetch of an earlier epoch. checked: it "
         "ignores it (KAFKA-18991); appends-checked: it ignores records, but where logs diverge its thread compares the "
         "epoch, lets go of its lock, and truncates in a later step, in whatever epoch; unchecked: it applies it",
+        leaves_out={"checked": "truncations by an answer whose epoch was compared before"},
     )
 
     fetch_fencing = setting(
