@@ -43,7 +43,12 @@ _SINCE_4_4: Final = {
     "org.apache.kafka.common.utils.LogContext": "org.apache.kafka.common.utils.internals.LogContext",
 }
 _SERVER: Final = "org.apache.kafka.server."
+_IN_4_0: Final = {
+    f"{_SERVER}replica.": "kafka.cluster.",
+    "org.apache.kafka.storage.internals.log.UnifiedLog": "kafka.log.UnifiedLog",
+}
 _IN_3_9: Final = {
+    **_IN_4_0,
     f"{_SERVER}common.ControllerRequestCompletionHandler": f"{_SERVER}ControllerRequestCompletionHandler",
     f"{_SERVER}common.NodeToControllerChannelManager": f"{_SERVER}NodeToControllerChannelManager",
     f"{_SERVER}common.RequestLocal": "kafka.server.RequestLocal",
@@ -55,7 +60,7 @@ _IN_3_9: Final = {
 }
 MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "3.9": _IN_3_9,
-    "4.0": {},
+    "4.0": _IN_4_0,
     "4.1": {},
     "4.2": {},
     "4.3": _SINCE_4_3,

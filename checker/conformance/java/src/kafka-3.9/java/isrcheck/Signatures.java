@@ -16,7 +16,9 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
+import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Calls that Kafka has with other arguments since 4.0, or with maps of Java. */
@@ -41,6 +43,10 @@ final class Signatures {
 
     static void updateTopicConfig(LogManager logManager, ConfigResource topic, MetadataImage image) {
         logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false, false);
+    }
+
+    static Iterable<EpochEntry> epochs(UnifiedLog log) {
+        return log.leaderEpochCache().get().epochEntries();
     }
 
     private static OffsetCheckpointFile highWatermarks(Path directory) throws Exception {

@@ -3,14 +3,19 @@ package isrcheck;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import kafka.log.LogManager;
 import kafka.server.AlterPartitionManager;
 import kafka.server.DefaultAlterPartitionManager;
 import kafka.server.KafkaConfig;
 import kafka.server.metadata.KRaftMetadataCache;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.util.FileLock;
+import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -29,6 +34,14 @@ final class Differences {
     static void load(LogManager logManager, KRaftMetadataCache cache, int broker, MetadataImage image) {
         logManager.startup(cache.getAllTopics(),
             log -> image != null && LogManager.isStrayKraftReplica(broker, image.topics(), log));
+    }
+
+    static Optional<UnifiedLog> log(LogManager logManager, TopicPartition partition) {
+        return Optional.ofNullable(logManager.getLog(partition, false).getOrElse(() -> null));
+    }
+
+    static void put(Map<Integer, Long> epochs, EpochEntry entry) {
+        epochs.put(entry.epoch, entry.startOffset);
     }
 
     static AlterPartitionManager alterPartitionManager(

@@ -2,14 +2,12 @@ package isrcheck;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.lang.reflect.Field;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import kafka.cluster.Partition;
 import kafka.cluster.PartitionState;
@@ -180,36 +178,6 @@ final class Managers {
             found.putObject(String.valueOf(replica.brokerId())).put("end", state.logEndOffset())
                 .put("broker_epoch", (Long) state.brokerEpoch().getOrElse(() -> -1L))
                 .put("caught_up", Broker.NOW_MS - state.lastCaughtUpTimeMs() <= Broker.LAG_MS);
-        }
-    }
-
-    // --- time, for one follower alone ---------------------------------------------------------------------------------
-
-    /** As if so much time went by before the next fetch that this one does not count then. */
-    static void forgetFetchTime(Partition partition, int follower) {
-        change(partition, follower, 0, Broker.NOW_MS);
-    }
-
-    /** As if replica.lag.time.max.ms had gone by since a follower was caught up. */
-    static void forgetCaughtUpTime(Partition partition, int follower) {
-        change(partition, follower, 0, 0);
-    }
-
-    private static void change(Partition partition, int follower, long fetchTime, long latestCaughtUpTime) {
-        Replica replica = partition.getReplica(follower).getOrElse(() -> null);
-        if (replica == null) {
-            return;
-        }
-        try {
-            Field field = Replica.class.getDeclaredField("replicaState");
-            field.setAccessible(true);
-            @SuppressWarnings("unchecked")
-            AtomicReference<ReplicaState> held = (AtomicReference<ReplicaState>) field.get(replica);
-            held.updateAndGet(x -> new ReplicaState(x.logStartOffset(), x.logEndOffsetMetadata(),
-                x.lastFetchLeaderLogEndOffset(), fetchTime, Math.min(x.lastCaughtUpTimeMs(), latestCaughtUpTime),
-                x.brokerEpoch()));
-        } catch (ReflectiveOperationException fault) {
-            throw new IllegalStateException(fault);
         }
     }
 }

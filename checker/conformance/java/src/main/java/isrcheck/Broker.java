@@ -167,7 +167,7 @@ final class Broker {
                 said.set(answers.head()._2());
                 return BoxedUnit.UNIT;
             });
-        online().ifPresent(found -> Managers.forgetFetchTime(found, follower));
+        online().ifPresent(found -> FollowerTime.forgetFetch(found, follower));
         FetchPartitionData found = said.get();
         FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData()
             .setPartitionIndex(topicPartition.partition())
@@ -215,7 +215,7 @@ final class Broker {
     }
 
     JsonNode lag(int follower) {
-        Managers.forgetCaughtUpTime(partition(), follower);
+        FollowerTime.forgetCaughtUp(partition(), follower);
         return JsonNodeFactory.instance.objectNode();
     }
 

@@ -17,7 +17,9 @@ import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
+import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 /** Calls that Kafka 3.9 has with other arguments, or with maps of Scala. */
 final class Signatures {
@@ -42,6 +44,10 @@ final class Signatures {
 
     static void updateTopicConfig(LogManager logManager, ConfigResource topic, MetadataImage image) {
         logManager.updateTopicConfig(topic.name(), image.configs().configProperties(topic), false, false);
+    }
+
+    static Iterable<EpochEntry> epochs(UnifiedLog log) {
+        return log.leaderEpochCache().epochEntries();
     }
 
     private static OffsetCheckpointFile highWatermarks(Path directory) throws Exception {

@@ -5,17 +5,16 @@ import java.util.Map;
 import java.util.Optional;
 import kafka.cluster.Partition;
 import kafka.log.LogManager;
-import kafka.log.UnifiedLog;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.EpochEntry;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 /** A UnifiedLog, which is not in the same package in all versions of Kafka. */
 record Log(UnifiedLog log) {
     static Optional<Log> of(LogManager logManager, TopicPartition partition) {
-        UnifiedLog found = logManager.getLog(partition, false).getOrElse(() -> null);
-        return Optional.ofNullable(found).map(Log::new);
+        return Differences.log(logManager, partition).map(Log::new);
     }
 
     static Log of(Partition partition) {
@@ -28,8 +27,8 @@ record Log(UnifiedLog log) {
 
     Map<Integer, Long> epochs() {
         Map<Integer, Long> found = new LinkedHashMap<>();
-        for (EpochEntry entry : log.leaderEpochCache().get().epochEntries()) {
-            found.put(entry.epoch, entry.startOffset);
+        for (EpochEntry entry : Signatures.epochs(log)) {
+            Differences.put(found, entry);
         }
         return found;
     }
