@@ -19,6 +19,7 @@ from isrcheck.model.language.domains import (
     optional,
     per,
     record,
+    scalarset,
     sequence,
     set_of,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "per",
     "record",
     "refinement",
+    "scalarset",
     "sequence",
     "set_of",
     "setting",

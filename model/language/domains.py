@@ -9,12 +9,13 @@ scalars that a value is stored as, compared one after the other.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from isrcheck.model.language.brokers import COMPARE, NO_ORDER
+from isrcheck.model.language.brokers import BROKER, no_order
 from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
 from isrcheck.model.language.expressions import Kind
 
@@ -181,11 +182,12 @@ class Enum(Domain):
 
 @dataclass(frozen=True)
 class Broker(Domain):
-    """A broker, or with `optional` first of all None; brokers are a scalarset: equal or not, never less or more."""
+    """A member of the scalarset `of`, or with `optional` first of all None: equal or not, never less or more."""
 
-    operators = (NO_ORDER, COMPARE)
+    operators = no_order(BROKER)
     optional: bool = False
     count: int = 0
+    of: str = BROKER
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1)]
@@ -208,12 +210,12 @@ class Broker(Domain):
 
     def __str__(self) -> str:
         numbers = f" from 0 to {self.count - 1}" if self.count else ""
-        return f"a broker{numbers}{' or none' if self.optional else ''}"
+        return f"{a_or_an(self.of)}{numbers}{' or none' if self.optional else ''}"
 
 
 @dataclass(frozen=True)
 class BrokerSet(Domain):
-    """A set of brokers, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
+    """A set of members of a scalarset, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
     operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
@@ -243,7 +245,7 @@ class BrokerSet(Domain):
         return frozenset(self.element.from_json(x) for x in data)
 
     def __str__(self) -> str:
-        return f"a set of brokers{str(self.element).removeprefix('a broker')}"
+        return f"a set of {self.element.of}s{str(self.element).removeprefix(a_or_an(self.element.of))}"
 
 
 @dataclass(frozen=True)
@@ -436,11 +438,25 @@ def _end(number: Any) -> Any:
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
+def a_or_an(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 # --- how a model writes them ----------------------------------------------------------------------------------------
 
 flag: Final = Flag()
 broker: Final = Broker()
 """One of the model's brokers; how many there are is the model's setting that `counts=broker`."""
+
+
+def scalarset(name: str) -> Broker:
+    """Values that are equal or not, under a name of the author's: `client = scalarset("client")`.
+
+    How many there are is the model's setting that `counts=client`; reports call them `client 0`, `client 1`.
+    """
+    if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise mistake(f"scalarset({name!r})", 'give a word of small letters in the singular: scalarset("client")')
+    return Broker(of=name)
 
 
 def number(low: int, high: int) -> Number:
@@ -481,14 +497,14 @@ def enum(*members: str) -> Enum:
 
 
 def optional(of: Broker) -> Broker:
-    """A broker or `none`: `optional(broker)`."""
+    """A member of a scalarset or `none`: `optional(broker)`."""
     if not isinstance(of, Broker):
-        raise mistake(f"optional({of}) is not known", "only a broker can be optional")
+        raise mistake(f"optional({of}) is not known", "only a broker can be optional, or what scalarset(name) gives")
     return replace(of, optional=True)
 
 
 def set_of(element: Broker) -> BrokerSet:
-    """A set of brokers: `set_of(broker)`."""
+    """A set of members of a scalarset: `set_of(broker)`."""
     if not isinstance(element, Broker) or element.optional:
         raise mistake(f"set_of({element}) is not known", "write set_of(broker), or messages(domain) for other elements")
     return BrokerSet(element)
@@ -522,21 +538,32 @@ def messages(element: Domain) -> Messages:
 def per(index: Domain, element: Domain) -> Per:
     """A value for each of an index: `per(broker, number(0, 3))`."""
     known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
-    if not known or index == replace(broker, optional=True):
+    if not known or (isinstance(index, Broker) and index.optional):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
     _require_domain(element, "per something")
     return Per(index, element)
 
 
-def resolved(domain: Domain, brokers: int) -> Domain:
-    """The domain with the number of brokers filled in."""
+def scalarsets(domain: Domain) -> Iterator[Broker]:
+    """The scalarsets that a domain has members of, as they stand in it."""
     if isinstance(domain, Broker):
-        return replace(domain, count=brokers)
+        yield domain
+    for f in fields(domain):
+        part = getattr(domain, f.name)
+        for inner in part if isinstance(part, tuple) else (part,):
+            if isinstance(inner, Domain):
+                yield from scalarsets(inner)
+
+
+def resolved(domain: Domain, counts: Mapping[str, int]) -> Domain:
+    """The domain with the number of members of each scalarset filled in, by its name."""
+    if isinstance(domain, Broker):
+        return replace(domain, count=counts.get(domain.of, 0))
     changes: dict[str, Any] = {}
     for f in fields(domain):
         part = getattr(domain, f.name)
         if isinstance(part, Domain):
-            changes[f.name] = resolved(part, brokers)
+            changes[f.name] = resolved(part, counts)
         elif isinstance(part, Sequence) and part and isinstance(part[0], Domain):
-            changes[f.name] = tuple(resolved(p, brokers) for p in part)
+            changes[f.name] = tuple(resolved(p, counts) for p in part)
     return replace(domain, **changes)

@@ -10,11 +10,11 @@ An operation without a meaning (the record past a log's end) gives `Undefined`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NoReturn, Protocol
 
-from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker, no_order
 from isrcheck.model.language.domains import (
     Broker,
     BrokerSet,
@@ -285,6 +285,19 @@ class PlainBroker(Plain):
     __slots__ = ()
     domain: Broker
 
+    def __eq__(self, other: object) -> Any:
+        require_of(self.domain.of, other)
+        return Plain.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        require_of(self.domain.of, other)
+        return Plain.__ne__(self, other)
+
+    __hash__ = OfTheState.__hash__
+
+    def _operators(self) -> tuple[str, str]:
+        return no_order(self.domain.of)
+
     def _may_be_none(self) -> bool:
         return self.domain.optional
 
@@ -296,6 +309,23 @@ class PlainBroker(Plain):
 class PlainSet(Plain):
     __slots__ = ()
     domain: BrokerSet
+
+    @property
+    def _of(self) -> str:
+        return self.domain.element.of
+
+    def _members(self) -> list[BrokerId]:
+        return [BrokerId(number, self._of) for number in sorted(self.value)]
+
+    def __eq__(self, other: object) -> Any:
+        require_of(self._of, other)
+        return Plain.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        require_of(self._of, other)
+        return Plain.__ne__(self, other)
+
+    __hash__ = OfTheState.__hash__
 
     def __or__(self, other: Any) -> Any:
         return self._binary(other, frozenset.union)
@@ -310,37 +340,43 @@ class PlainSet(Plain):
         return self._binary(other, lambda a, b: b - a)
 
     def __le__(self, other: Any) -> Any:
+        require_of(self._of, other)
         return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
 
     def __ge__(self, other: Any) -> Any:
+        require_of(self._of, other)
         return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
 
     __ror__, __rand__ = __or__, __and__
 
     def _binary(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        require_of(self._of, other)
         if isinstance(other, Undefined):
             return other
         return PlainSet(operation(self.value, plain_value(other)), self.domain)
 
     def has(self, broker: Any) -> Any:
+        require_of(self._of, broker)
         return broker if isinstance(broker, Undefined) else flag_of(plain_value(broker) in self.value)
 
     def including(self, broker: Any) -> Any:
+        require_of(self._of, broker)
         return broker if isinstance(broker, Undefined) else PlainSet(self.value | only(broker), self.domain)
 
     def excluding(self, broker: Any) -> Any:
+        require_of(self._of, broker)
         return broker if isinstance(broker, Undefined) else PlainSet(self.value - only(broker), self.domain)
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         result: Any = TRUE
-        for broker in sorted(self.value):
-            result = result & holds(BrokerId(broker))
+        for member in self._members():
+            result = result & holds(member)
         return result
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         result: Any = FALSE
-        for broker in sorted(self.value):
-            result = result | holds(BrokerId(broker))
+        for member in self._members():
+            result = result | holds(member)
         return result
 
     @property
@@ -350,6 +386,23 @@ class PlainSet(Plain):
     @property
     def is_empty(self) -> PlainFlag:
         return flag_of(not self.value)
+
+
+def require_of(of: str, operand: Any) -> None:
+    """Raises `ModelError` where an operand is a member of another scalarset, or a set of such."""
+    other: str | None = None
+    match operand:
+        case BrokerId():
+            other = operand.of
+        case PlainBroker() if operand.value is not None:
+            other = operand.domain.of
+        case PlainSet() if operand.value:
+            other = operand.domain.element.of
+        case set() | frozenset() | list() | tuple():
+            for x in operand:
+                require_of(of, x)
+    if other is not None and other != of:
+        raise mistake(f"{operand!r} is of the {other}s", f"use one of the {of}s")
 
 
 def only(broker: Any) -> frozenset[int]:
@@ -434,6 +487,7 @@ class PlainPer(Part):
     _domain: Per
 
     def __getitem__(self, index: Any) -> Any:
+        self._require_index(index)
         key = plain_value(index)
         if isinstance(key, Undefined):
             return self._undefined(key._failure)
@@ -444,12 +498,17 @@ class PlainPer(Part):
         return part(self._domain.element, self._value[position], self._state, (*self._path, step))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._require_index(index)
         key = plain_value(index)
         position = None if isinstance(key, Undefined) else self._domain.positions.get(key)
         if position is None:
             value = key if isinstance(key, Undefined) else self._outside(key)
         step = step_to(position or 0, isinstance(index, Plain | PlainFlag | Undefined))
         self._assign(value, (step,), self._domain.element)
+
+    def _require_index(self, index: Any) -> None:
+        if isinstance(self._domain.index, Broker):
+            require_of(self._domain.index.of, index)
 
     def _outside(self, key: Any) -> Undefined:
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
@@ -643,10 +702,15 @@ def lifted(value: Any) -> Any:
     if isinstance(value, str):
         return PlainMember(value, Enum((value,)))
     if isinstance(value, BrokerId | NoBroker):
-        return PlainBroker(plain_value(value), ANY_BROKER)
+        return PlainBroker(plain_value(value), _any_of([value]))
     if isinstance(value, set | frozenset):
-        return PlainSet(plain_value(value), BrokerSet(ANY_BROKER))
+        return PlainSet(plain_value(value), BrokerSet(_any_of(value)))
     return value
+
+
+def _any_of(members: Iterable[Any]) -> Broker:
+    """The domain of a plain value, which says no more than of which scalarset it is."""
+    return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
@@ -688,6 +752,8 @@ def stored(domain: Domain, value: Any) -> Any:
         return identity_value(domain, value)
     if isinstance(value, Settled):
         return value.value
+    if isinstance(domain, Broker | BrokerSet):
+        require_of(domain.of if isinstance(domain, Broker) else domain.element.of, value)
     made: Any
     if isinstance(value, HELD):
         made = plain_value(value)

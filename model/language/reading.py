@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from isrcheck.model.language import logic
-from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker
 from isrcheck.model.language.domains import BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.expressions import LARGEST
@@ -92,10 +92,24 @@ class Reading:
             return
         name, over, at = binders[0]
         self.begin = at
-        members = [(b, True) for b in self.m.brokers] if over is None else self._members(over, known)
+        members = [(b, True) for b in self._members_meant()] if over is None else self._members(over, known)
         for x, inside in members:
             for others, rest in self._choices(binders[1:], {**known, name: x}, _both(among, inside)):
                 yield {name: x, **others}, rest
+
+    def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
+        """The members of each scalarset by what a text calls them: `clients`."""
+        return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.counts}
+
+    def _members_meant(self) -> tuple[BrokerId, ...]:
+        """What a quantifier goes through that does not say it: brokers, or the only scalarset that there is."""
+        found = self._scalarsets()
+        return next(iter(found.values())) if len(found) == 1 else self.m.brokers
+
+    def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
+        """What a set may have."""
+        of = domain.element.of if isinstance(domain, BrokerSet) else BROKER
+        return self._scalarsets().get(f"{of}s", ())
 
     def of(self, node: ast.expr, known: dict[str, Any]) -> Any:
         """The value of a part of the condition; `known` are the names that quantifiers bind."""
@@ -158,7 +172,18 @@ class Reading:
             return self.m
         if name[0] != "_" and hasattr(self.m, name):
             return getattr(self.m, name)
-        names = {*known, "s", "brokers", *self.m.domains, *self.m.settings, *FUNCTIONS, *QUANTIFIERS}
+        if (of := self._scalarsets().get(name)) is not None:
+            return of
+        names = {
+            *known,
+            "s",
+            "brokers",
+            *self._scalarsets(),
+            *self.m.domains,
+            *self.m.settings,
+            *FUNCTIONS,
+            *QUANTIFIERS,
+        }
         raise self._error(node, f"there is no {name!r}", nearest(name, names))
 
     def _attribute(self, node: ast.Attribute, known: dict[str, Any]) -> Any:
@@ -310,7 +335,7 @@ class Reading:
         values = self.of(node, known)
         if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):
             with self._at(node):
-                return [(b, values.has(b)) for b in self.m.brokers]
+                return [(b, values.has(b)) for b in self._members_of(_domain_of(values))]
         if not isinstance(values, LISTS) or values[LONGEST:]:
             what = f"{ast.unparse(node)} has no members to go through"
             raise self._error(node, what, "write brokers, a set of brokers, or range(...) of a setting")

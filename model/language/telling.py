@@ -114,9 +114,9 @@ def seen(domain: Domain, value: Value) -> Any:
     """A value of a domain as sentences read it."""
     match domain:
         case Broker():
-            return None if value is None else BrokerId(value)
+            return None if value is None else BrokerId(value, domain.of)
         case BrokerSet():
-            return SeenBrokers(map(BrokerId, value))
+            return SeenBrokers(BrokerId(x, domain.element.of) for x in value)
         case Record():
             return SeenRecord(domain, value)
         case Sequence_():

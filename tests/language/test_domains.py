@@ -50,7 +50,10 @@ def structures(inner: st.SearchStrategy[Domain]) -> st.SearchStrategy[Domain]:
 @st.composite
 def domains(draw: Any) -> Domain:
     """A domain of any kind with a countable number of values, brokers counted."""
-    domain = resolved(draw(st.recursive(SCALARS, structures, max_leaves=3)), draw(st.integers(1, 3)))
+    domain = resolved(
+        draw(st.recursive(SCALARS, structures, max_leaves=3)),
+        {"broker": draw(st.integers(1, 3)), "client": draw(st.integers(1, 2))},
+    )
     assume(small(domain))
     return domain
 
@@ -117,7 +120,7 @@ def test_json_data_is_a_value_or_is_refused(domain: Domain, data: Any) -> None:
 
 
 def three(domain: Domain) -> Domain:
-    return resolved(domain, 3)
+    return resolved(domain, {"broker": 3})
 
 
 @pytest.mark.parametrize(

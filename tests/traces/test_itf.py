@@ -100,7 +100,7 @@ DOMAINS = st.recursive(
 
 @given(st.data())
 def test_every_value_comes_back(data: st.DataObject) -> None:
-    domain = resolved(data.draw(DOMAINS), 2)
+    domain = resolved(data.draw(DOMAINS), {"broker": 2})
     width = domain.scalars
     value = domain.decode(iter([data.draw(st.integers(x.low, x.high)) for x in width]))
     written = encoded(domain, value)
@@ -116,10 +116,10 @@ WRONG: list[tuple[Domain, Any]] = [
     (number(0, 3), {"#bigint": "\u0663"}),
     (flag, 1),
     (enum("a", "b"), "c"),
-    (resolved(broker, 2), "none"),
-    (resolved(set_of(broker), 2), [0]),
-    (resolved(set_of(broker), 2), {"#set": [0, 0]}),
-    (resolved(set_of(broker), 2), {"#set": [2]}),
+    (resolved(broker, {"broker": 2}), "none"),
+    (resolved(set_of(broker), {"broker": 2}), [0]),
+    (resolved(set_of(broker), {"broker": 2}), {"#set": [0, 0]}),
+    (resolved(set_of(broker), {"broker": 2}), {"#set": [2]}),
     (record(a=flag), {"a": True, "b": True}),
     (sequence(flag, 1), [True, True]),
     (per(flag, flag), {"#map": [[True, True]]}),
