@@ -33,7 +33,7 @@ from isrcheck.checker.kernel.native import Code
 from isrcheck.checker.kernel.objects import objects
 from isrcheck.checker.kernel.words import ALL, FLAGS, INTEGERS, LANES, Writer, splat
 from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
+from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 120
@@ -178,6 +178,8 @@ class Exchanging:
                 return parts
             case Messages():
                 return [(start + i, 0) for i in self._exchange.origins(domain)]
+            case Bag():
+                return [bit for i in self._exchange.origins(domain) for bit in self._plain(start + i)]
             case Per():
                 width = domain.element.width
                 elements = [self._bits(domain.element, start + i * width, length, offset) for i in range(domain.count)]

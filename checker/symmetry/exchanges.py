@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -55,7 +56,7 @@ def _parts(domain: Domain) -> Iterator[Domain]:
             inner: tuple[Domain, ...] = domain.domains
         case Per():
             inner = (domain.index, domain.element)
-        case Sequence_() | Messages() | BrokerSet():
+        case Sequence_() | Messages() | Bag() | BrokerSet():
             inner = (domain.element,)
         case _:
             inner = ()
@@ -112,6 +113,8 @@ class Exchange:
                 return tuple(self.value(d, x) for d, x in zip(domain.domains, value, strict=True))
             case Sequence_():
                 return tuple(self.value(domain.element, x) for x in value)
+            case Bag():
+                return domain.of(self.value(domain.element, x) for x in value)
             case Messages():
                 return frozenset(self.value(domain.element, x) for x in value)
             case Per():
@@ -141,18 +144,18 @@ class Exchange:
                         for x in self.nodes(d, part)]  # fmt: skip
             case Sequence_():
                 return self._sequence(domain, nodes)
-            case Messages() | Per():
-                width = 1 if isinstance(domain, Messages) else domain.element.width
+            case Messages() | Bag():
+                return [nodes[i] for i in self.origins(domain)]
+            case Per():
+                width = domain.element.width
                 moved = [x for i in self.origins(domain) for x in nodes[i * width : (i + 1) * width]]
-                if isinstance(domain, Messages):
-                    return moved
                 return [x for part in split([domain.element] * domain.count, moved)
                         for x in self.nodes(domain.element, part)]  # fmt: skip
             case _:
                 return nodes
 
-    def origins(self, domain: Messages | Per) -> list[int]:
-        """For each position of a set of messages, or of what is kept per index, where its content comes from."""
+    def origins(self, domain: Messages | Bag | Per) -> list[int]:
+        """For each position of a set of messages, a bag, or what is kept per index, where its content comes from."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]

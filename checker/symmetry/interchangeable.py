@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from isrcheck.checker.symmetry.exchanges import Exchange, Member, Renaming, members, mentions
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Domain, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import Bag, Domain, Per, Record, Sequence_, Value
 from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
@@ -172,5 +172,7 @@ def _some(domain: Domain, chance: random.Random) -> Value:
             return tuple(_some(domain.element, chance) for _ in range(domain.count))
         case Sequence_():
             return tuple(_some(domain.element, chance) for _ in range(chance.randint(0, domain.capacity)))
+        case Bag():
+            return domain.of(chance.choice(domain.elements) for _ in range(chance.randint(0, domain.capacity)))
         case _:
             return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars]))

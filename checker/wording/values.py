@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Flag, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import (
+    Bag,
+    Broker,
+    BrokerSet,
+    Domain,
+    Flag,
+    Messages,
+    Per,
+    Record,
+    Sequence_,
+    Value,
+)
 from isrcheck.model.language.system import Label, shown
 
 Variables = Sequence[tuple[str, Domain]]
@@ -34,6 +45,8 @@ def text_of(domain: Domain, value: Value) -> str:
             return "[" + ", ".join(f"{i}: {text_of(domain.element, x)}" for i, x in enumerate(value)) + "]"
         case Messages():
             return "{" + ", ".join(text_of(domain.element, x) for x in domain.elements if x in value) + "}"
+        case Bag():
+            return "{" + ", ".join(text_of(domain.element, x) for x in value) + "}"
         case Per():
             keys = domain.index.values()
             pairs = zip(keys, value, strict=True)

@@ -10,7 +10,9 @@ Python values, so Python's own `if` and `for` may use them; conditions on the st
 
 from isrcheck.model.language.brokers import BrokerId, none
 from isrcheck.model.language.domains import (
+    bag,
     broker,
+    channel,
     enum,
     flag,
     identity,
@@ -53,10 +55,12 @@ __all__ = [
     "action",
     "always_eventually",
     "asked",
+    "bag",
     "becomes",
     "below",
     "broker",
     "budget",
+    "channel",
     "clash",
     "constraint",
     "count",

@@ -1,16 +1,16 @@
 """Finite domains: what a variable, a field or a parameter can hold.
 
-A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of
-brokers frozenset of int, record tuple in the order of its fields, sequence tuple, messages frozenset of elements,
-per(...) tuple by index. Every domain orders its values; the order is that of the integers of their *leaves*, the
-scalars that a value is stored as, compared one after the other.
+A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of brokers
+frozenset of int, record tuple in the order of its fields, sequence and channel tuple, messages frozenset of elements,
+bag tuple of elements in their order, per(...) tuple by index. Every domain orders its values; the order is that of the
+integers of their *leaves*, the scalars that a value is stored as, compared one after the other.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -22,7 +22,7 @@ from isrcheck.model.language.expressions import Kind
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""How many elements the domain of a set of messages may have: each is one bit of the state."""
+"""How many elements the domain of a set of messages, or of a bag, may have: each is a leaf of the state."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,8 @@ class Sequence_(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.capacity, int) and self.capacity < 1:
-            raise mistake(f"a sequence of capacity {self.capacity} holds nothing", "give it room for one element")
+            what = f"a {type(self).__name__.lower().removesuffix('_')} of capacity {self.capacity}"
+            raise mistake(f"{what} holds nothing", "give it room for one element")
 
     def _scalars(self) -> list[Scalar]:
         slots = [
@@ -349,13 +350,7 @@ class Messages(Domain):
     @cached_property
     def elements(self) -> tuple[Value, ...]:
         """What the set can have, in order."""
-        found = tuple(itertools.islice(self.element.values(), LARGEST_SET + 1))
-        if len(found) > LARGEST_SET:
-            raise ModelError(
-                f"a set of messages over {self.element} has more than {LARGEST_SET} possible elements, "
-                "each a bit of the state; use fewer values or per(index, record)"
-            )
-        return found
+        return _elements(self.element, "a set of messages", "a bit")
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar(f"{{{self.element.to_json(x)}}}", "flag", 0, 1) for x in self.elements]
@@ -384,6 +379,93 @@ class Messages(Domain):
 
     def __str__(self) -> str:
         return f"a set over {self.element}"
+
+
+def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
+    """The values of a domain; `ModelError` where they are too many for a leaf of the state each."""
+    found = tuple(itertools.islice(domain.values(), LARGEST_SET + 1))
+    if len(found) > LARGEST_SET:
+        raise ModelError(
+            f"{what} over {domain} has more than {LARGEST_SET} possible elements, "
+            f"each {each} of the state; use fewer values or per(index, record)"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Bag(Domain):
+    """At most `capacity` elements in no order, equal ones as often as they are put: a number for each possible one."""
+
+    element: Domain
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.capacity, int) and self.capacity < 1:
+            raise mistake(f"a bag of size {self.capacity} holds nothing", "give it room for one element")
+
+    @cached_property
+    def elements(self) -> tuple[Value, ...]:
+        """What the bag can have, in order."""
+        return _elements(self.element, "a bag", "a number")
+
+    @cached_property
+    def positions(self) -> dict[Value, int]:
+        return {x: i for i, x in enumerate(self.elements)}
+
+    def of(self, elements: Iterable[Value]) -> Value:
+        """The bag with these elements: in order, so that equal bags are equal."""
+        return tuple(sorted(elements, key=self.positions.__getitem__))
+
+    def _scalars(self) -> list[Scalar]:
+        return [Scalar(f"{{{self.element.to_json(x)}}}", "number", 0, self.capacity) for x in self.elements]
+
+    def encode(self, value: Value) -> list[int]:
+        leaves = [0] * len(self.elements)
+        for x in value:
+            leaves[self.positions[x]] += 1
+        return leaves
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return tuple([x for x in self.elements for _ in range(next(leaves))])
+
+    def contains(self, value: Value) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) <= self.capacity
+            and all(map(self.element.contains, value))
+            and self.of(value) == value
+        )
+
+    def values(self) -> Iterator[Value]:
+        yield from self._values(len(self.elements), self.capacity)
+
+    def _values(self, kinds: int, room: int) -> Iterator[Value]:
+        """The bags of the last so many elements; how often there is the first of them decides first."""
+        if kinds == 0:
+            yield ()
+            return
+        for times in range(room + 1):
+            mine = (self.elements[-kinds],) * times
+            yield from ((*mine, *others) for others in self._values(kinds - 1, room - times))
+
+    def to_json(self, value: Value) -> Any:
+        return [self.element.to_json(x) for x in value]
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list) or len(data) > self.capacity:
+            raise ValueError(f"{data!r} is not {self}")
+        return self.of(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"a bag of at most {self.capacity} elements"
+
+
+@dataclass(frozen=True)
+class Channel(Sequence_):
+    """At most `capacity` elements on their way: put at the end, taken from the head. Stored as a sequence is."""
+
+    def __str__(self) -> str:
+        return f"a channel of at most {self.capacity} elements"
 
 
 @dataclass(frozen=True)
@@ -523,10 +605,25 @@ def record(**fields_: Domain) -> Record:
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
     """A log: at most `capacity` values, appended at the end and truncated from there."""
-    _require_domain(element, "in a sequence")
+    return Sequence_(element, _room(element, capacity, "a sequence of capacity"))
+
+
+def channel(element: Domain, capacity: int) -> Channel:
+    """Messages on their way in order: put at the end, taken from the head, at most `capacity` of them at once."""
+    return Channel(element, _room(element, capacity, "a channel of capacity"))
+
+
+def bag(element: Domain, size: int) -> Bag:
+    """Messages on their way in no order: at most `size` at once, and two equal ones are two."""
+    return Bag(element, _room(element, size, "a bag of size"))
+
+
+def _room(element: Any, capacity: Any, what: str) -> Any:
+    """How many elements something holds at most."""
+    _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
-        raise mistake(f"a sequence of capacity {capacity!r}", "give a whole number")
-    return Sequence_(element, _end(capacity))
+        raise mistake(f"{what} {capacity!r}", "give a whole number")
+    return _end(capacity)
 
 
 def messages(element: Domain) -> Messages:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 
 from isrcheck.model.language.brokers import BROKER, BrokerId, none
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -369,7 +370,7 @@ def as_parameter(domain: Domain, value: Value) -> Any:
         case Record():
             values = map(as_parameter, domain.domains, value)
             return GivenRecord(zip(domain.names, values, strict=True))
-        case Per() | Sequence_():
+        case Per() | Sequence_() | Bag():
             return GivenSequence(as_parameter(domain.element, x) for x in value)
         case Messages():
             return GivenSequence(as_parameter(domain.element, x) for x in domain.elements if x in value)

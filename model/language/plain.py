@@ -16,8 +16,10 @@ from typing import Any, Final, NoReturn, Protocol
 
 from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker, no_order
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
+    Channel,
     Domain,
     Enum,
     Flag,
@@ -89,7 +91,7 @@ class Undefined(OfTheState):
         match self._domain:
             case Record():
                 return self._of(self._domain.fields[name][1], name)
-            case Sequence_() if name in ("first", "last", "at"):
+            case Sequence_() if name in ("first", "last", "at", "head"):
                 return self._of(self._domain.element)
         return self._of(None)
 
@@ -286,11 +288,11 @@ class PlainBroker(Plain):
     domain: Broker
 
     def __eq__(self, other: object) -> Any:
-        require_of(self.domain.of, other)
+        require_alike(self, other)
         return Plain.__eq__(self, other)
 
     def __ne__(self, other: object) -> Any:
-        require_of(self.domain.of, other)
+        require_alike(self, other)
         return Plain.__ne__(self, other)
 
     __hash__ = OfTheState.__hash__
@@ -310,19 +312,15 @@ class PlainSet(Plain):
     __slots__ = ()
     domain: BrokerSet
 
-    @property
-    def _of(self) -> str:
-        return self.domain.element.of
-
     def _members(self) -> list[BrokerId]:
-        return [BrokerId(number, self._of) for number in sorted(self.value)]
+        return [BrokerId(number, self.domain.element.of) for number in sorted(self.value)]
 
     def __eq__(self, other: object) -> Any:
-        require_of(self._of, other)
+        require_alike(self, other)
         return Plain.__eq__(self, other)
 
     def __ne__(self, other: object) -> Any:
-        require_of(self._of, other)
+        require_alike(self, other)
         return Plain.__ne__(self, other)
 
     __hash__ = OfTheState.__hash__
@@ -340,32 +338,37 @@ class PlainSet(Plain):
         return self._binary(other, lambda a, b: b - a)
 
     def __le__(self, other: Any) -> Any:
-        require_of(self._of, other)
+        require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
 
     def __ge__(self, other: Any) -> Any:
-        require_of(self._of, other)
+        require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
 
     __ror__, __rand__ = __or__, __and__
 
     def _binary(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        require_of(self._of, other)
+        require_alike(self, other)
         if isinstance(other, Undefined):
             return other
-        return PlainSet(operation(self.value, plain_value(other)), self.domain)
+        return self._beside(other, operation(self.value, plain_value(other)))
+
+    def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
+        """A set made of this one and an operand: of an empty one nobody knows of which scalarset it is."""
+        of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
+        return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
 
     def has(self, broker: Any) -> Any:
-        require_of(self._of, broker)
+        require_alike(self, broker)
         return broker if isinstance(broker, Undefined) else flag_of(plain_value(broker) in self.value)
 
     def including(self, broker: Any) -> Any:
-        require_of(self._of, broker)
-        return broker if isinstance(broker, Undefined) else PlainSet(self.value | only(broker), self.domain)
+        require_alike(self, broker)
+        return broker if isinstance(broker, Undefined) else self._beside(broker, self.value | only(broker))
 
     def excluding(self, broker: Any) -> Any:
-        require_of(self._of, broker)
-        return broker if isinstance(broker, Undefined) else PlainSet(self.value - only(broker), self.domain)
+        require_alike(self, broker)
+        return broker if isinstance(broker, Undefined) else self._beside(broker, self.value - only(broker))
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         result: Any = TRUE
@@ -388,21 +391,32 @@ class PlainSet(Plain):
         return flag_of(not self.value)
 
 
-def require_of(of: str, operand: Any) -> None:
-    """Raises `ModelError` where an operand is a member of another scalarset, or a set of such."""
-    other: str | None = None
+def scalarset_of(operand: Any) -> str | None:
+    """The scalarset that an operand is a member of, or has members of; None for none of them, and for what is none."""
     match operand:
         case BrokerId():
-            other = operand.of
+            return operand.of
         case PlainBroker() if operand.value is not None:
-            other = operand.domain.of
+            return operand.domain.of
         case PlainSet() if operand.value:
-            other = operand.domain.element.of
+            return operand.domain.element.of
         case set() | frozenset() | list() | tuple():
-            for x in operand:
-                require_of(of, x)
-    if other is not None and other != of:
-        raise mistake(f"{operand!r} is of the {other}s", f"use one of the {of}s")
+            found = {scalarset_of(x) for x in operand} - {None}
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def require_alike(one: Any, other: Any) -> None:
+    """Raises `ModelError` where two operands are of different scalarsets."""
+    mine, theirs = scalarset_of(one), scalarset_of(other)
+    if mine is not None and theirs is not None and mine != theirs:
+        raise mistake(f"{other!r} is of the {theirs}s", f"use one of the {mine}s")
+
+
+def require_of(of: str, operand: Any) -> None:
+    """Raises `ModelError` where an operand is of another scalarset."""
+    if scalarset_of(operand) not in (of, None):
+        raise mistake(f"{operand!r} is of the {scalarset_of(operand)}s", f"use one of the {of}s")
 
 
 def only(broker: Any) -> frozenset[int]:
@@ -630,6 +644,79 @@ class PlainMessages(Part):
         return flag_of(not self._plain)
 
 
+class PlainBag(Part):
+    __slots__ = ()
+    _domain: Bag
+
+    def has(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x if isinstance(x, Undefined) else flag_of(x in self._plain)
+
+    def count(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x._of(ANY_NUMBER) if isinstance(x, Undefined) else PlainNumber(self._plain.count(x), ANY_NUMBER)
+
+    def put(self, element: Any) -> None:
+        x, value = stored(self._domain.element, element), self._plain
+        if not isinstance(x, Undefined) and len(value) == self._domain.capacity:
+            x = Undefined(f"something put into a full bag of {self._domain.capacity} elements")
+        self._change(x, lambda: self._domain.of((*value, x)))
+
+    def take(self, element: Any) -> None:
+        x, value = stored(self._domain.element, element), self._plain
+        if not isinstance(x, Undefined) and x not in value:
+            x = Undefined(f"{shown_key(x)} taken, which is not in the bag")
+        self._change(x, lambda: (*value[: value.index(x)], *value[value.index(x) + 1 :]))
+
+    @property
+    def size(self) -> PlainNumber:
+        return PlainNumber(len(self._plain), ANY_NUMBER)
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return flag_of(not self._plain)
+
+    @property
+    def is_full(self) -> PlainFlag:
+        return flag_of(len(self._plain) == self._domain.capacity)
+
+
+class PlainChannel(Part):
+    """A sequence that is read and changed at its ends alone."""
+
+    __slots__ = ()
+    _domain: Channel
+
+    @property
+    def _line(self) -> PlainSequence:
+        return PlainSequence(self._domain, self._plain, None, ())
+
+    @property
+    def head(self) -> Any:
+        return self._line.first
+
+    @property
+    def length(self) -> PlainNumber:
+        return self._line.length
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return self._line.is_empty
+
+    @property
+    def is_full(self) -> PlainFlag:
+        return self._line.is_full
+
+    def has(self, element: Any) -> Any:
+        return self._line.has(element)
+
+    def put(self, element: Any) -> None:
+        self._assign(self._line.appended(element))
+
+    def take(self) -> None:
+        self._assign(self._line.without_first())
+
+
 class Index:
     """A step of a path into per(...): the position, and whether the state decided it."""
 
@@ -657,7 +744,7 @@ class Settled:
         self.value = value
 
 
-CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove")
+CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
 """Methods that assign."""
 LITERAL: Final = frozenset({int, str, bool, type(None)})
 SCALAR: Final = (Plain, PlainFlag)
@@ -675,6 +762,8 @@ PARTS: Final[dict[type[Domain], type[Part]]] = {
     Per: PlainPer,
     Sequence_: PlainSequence,
     Messages: PlainMessages,
+    Bag: PlainBag,
+    Channel: PlainChannel,
 }
 
 
@@ -765,6 +854,9 @@ def stored(domain: Domain, value: Any) -> Any:
     elif isinstance(domain, Messages) and isinstance(value, list | tuple):
         made = joined(stored(domain.element, x) for x in value)
         made = made if isinstance(made, Undefined) else frozenset(made)
+    elif isinstance(domain, Bag) and isinstance(value, list | tuple):
+        made = joined(stored(domain.element, x) for x in value)
+        made = made if isinstance(made, Undefined) else domain.of(made)
     else:
         made = plain_value(value)
     if isinstance(made, Undefined) or domain.contains(made):

@@ -24,7 +24,7 @@ from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
 """Steps that a text takes in one state: a text of others is to end, too."""
-WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "size", "is_none"])
+WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
 """What values of the state have, records aside: what changes the state is not among it."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,

@@ -44,6 +44,8 @@ class Shape:
 
 
 SCALARS = ("flag", "number", "enum", "broker", "optional", "set", "client", "maybe", "clients")
+LINES = ("sequence", "channel")
+"""What has its elements in order."""
 FLAG = Shape("flag", "flag")
 BROKER = Shape("broker", "broker")
 OPTIONAL = Shape("optional", "optional(broker)")
@@ -113,22 +115,25 @@ class Author:
                 return SIMPLE[kind]
 
     def shape(self, depth: int) -> Shape:
-        kind = self.pick([*SCALARS, "record", "sequence", "messages", "per", "per"]) if depth else self.pick(SCALARS)
+        kind = self.pick([*SCALARS, "record", *LINES, "messages", "bag", "per", "per"]) if depth else self.pick(SCALARS)
         if kind in SCALARS:
             return self.scalar([kind])
         if kind == "record":
             fields = tuple((name, self.shape(depth - 1)) for name in ("f", "g")[: self.number(1, 2)])
             return Shape(kind, f"record({', '.join(f'{n}={d.text}' for n, d in fields)})", parts=fields)
-        if kind == "sequence":
+        if kind in LINES:
             element, capacity = self.shape(depth - 1), self.number(1, 3)
-            text = f"sequence({element.text}, {capacity})"
+            text = f"{kind}({element.text}, {capacity})"
             return Shape(kind, text, high=capacity, parts=(("element", element),))
-        if kind == "messages":
+        if kind in ("messages", "bag"):
             element = self.scalar(("flag", "enum", "broker", "optional", "number", "client", "maybe"))
             if self.chance(2):
                 fields = (("f", element), ("g", self.scalar(("flag", "broker", "enum", "client"))))
                 text = f"record({', '.join(f'{n}={d.text}' for n, d in fields)})"
                 element = Shape("record", text, parts=fields)
+            if kind == "bag":
+                size = self.number(1, 3)
+                return Shape(kind, f"bag({element.text}, {size})", high=size, parts=(("element", element),))
             return Shape(kind, f"messages({element.text})", parts=(("element", element),))
         index, element = self.scalar(("broker", "number", "enum", "flag", "client")), self.shape(depth - 1)
         return Shape(kind, f"per({index.text}, {element.text})", parts=(("index", index), ("element", element)))
@@ -158,6 +163,9 @@ class Author:
             case "per":
                 (_, index), (_, element) = shape.parts
                 return self.listed([self.value(element, depth - 1, only_plain) for _ in range(self.count(index))])
+            case "channel" | "bag":
+                length = self.number(0, shape.high)
+                return self.listed([self.value(shape.parts[0][1], depth - 1, only_plain) for _ in range(length)])
             case "sequence":
                 same = [r for r in self.routes if r.shape == shape]
                 if same and not only_plain and self.chance(2):
@@ -277,9 +285,14 @@ class Author:
             Code(f"maximum({a.text}, {b.text})", plain),
             Code(counted, all(c.plain for c in conditions)),
         ]
-        sequences, sets = self.of_kind("sequence"), [*self.of_kind("set"), *self.of_kind("clients")]
+        sequences = [r for kind in LINES for r in self.of_kind(kind)]
+        sets = [*self.of_kind("set"), *self.of_kind("clients")]
         if sequences:
             options += [Code(f"{self.path(self.pick(sequences), depth)}.length")] * 3
+        if bags := self.of_kind("bag"):
+            route = self.pick(bags)
+            counted = f"count({self.value(route.shape.parts[0][1], depth).text})"
+            options += [Code(f"{self.path(route, depth)}.{self.pick(['size', counted])}")] * 2
         if sets:
             options.append(Code(f"{self.path(self.pick(sets), depth)}.size"))
         return self.pick(options)  # type: ignore[no-any-return]
@@ -372,6 +385,8 @@ class Author:
         options: list[Callable[[], Code]] = [lambda: self.flag(depth)]
         for kind, questions in (
             ("sequence", (".is_empty", ".is_full")),
+            ("channel", (".is_empty", ".is_full")),
+            ("bag", (".is_empty", ".is_full")),
             ("messages", (".is_empty",)),
             ("set", (".is_empty",)),
             ("clients", (".is_empty",)),
@@ -382,6 +397,7 @@ class Author:
             if found:
                 options.append(lambda f=found, q=questions: Code(self.path(self.pick(f), depth) + self.pick(q)))
         sets, messages = [*self.of_kind("set"), *self.of_kind("clients")], self.of_kind("messages")
+        messages += [r for kind in ("bag", "channel") for r in self.of_kind(kind)]
         if sets:
             options.append(lambda: self.has_member(self.pick(sets), depth))
         if messages:
@@ -403,7 +419,7 @@ class Author:
         """The text that reads a route, each index and offset drawn anew."""
         text, there = route.start, []
         for step in route.steps:
-            if isinstance(step, Shape) and step.kind == "sequence":
+            if isinstance(step, Shape) and step.kind in LINES:
                 read, condition = self.element(text, step, depth)
                 text, there = read, [*there, condition]
             elif isinstance(step, Shape):
@@ -417,6 +433,8 @@ class Author:
 
     def element(self, text: str, sequence: Shape, depth: int) -> tuple[str, str]:
         """An element of a sequence, and the condition under which it is there."""
+        if sequence.kind == "channel":
+            return f"{text}.head", f"(~{text}.is_empty)"
         offset, last = self.number(0, sequence.high - 1), sequence.high - 1
         if self.chance(3):
             return self.pick([f"{text}.first", f"{text}.last"]), f"(~{text}.is_empty)"
@@ -473,8 +491,8 @@ class Author:
 
     def target(self) -> Route:
         """Something to change, preferably small."""
-        assignable = [r for r in self.routes if not any(isinstance(x, Shape) and x.kind == "sequence" for x in r.steps)]
-        small = [r for r in assignable if r.shape.kind in (*SCALARS, "sequence", "messages")]
+        assignable = [r for r in self.routes if not any(isinstance(x, Shape) and x.kind in LINES for x in r.steps)]
+        small = [r for r in assignable if r.shape.kind in (*SCALARS, *LINES, "messages", "bag")]
         return self.pick(assignable if not small or self.chance(4) else small)  # type: ignore[no-any-return]
 
     def targets(self) -> list[Route]:
@@ -510,6 +528,13 @@ class Author:
                 inside = f"require ({name} >= 0) & ({place}.length >= {name})"
                 return [length, *([inside] if guarded else []), f"{place}.truncate({name})"]
             return [*([f"require ~{place}.is_empty"] if guarded else []), f"{place}.remove_first()"]
+        if shape.kind in ("bag", "channel") and not self.chance(4):
+            value, put = f"{name} = {self.following(shape.parts[0][1]).text}", not self.chance(3)
+            if put:
+                return [value, *([f"require ~{place}.is_full"] if guarded else []), f"{place}.put({name})"]
+            if shape.kind == "channel":
+                return [*([f"require ~{place}.is_empty"] if guarded else []), f"{place}.take()"]
+            return [value, *([f"require {place}.has({name})"] if guarded else []), f"{place}.take({name})"]
         if shape.kind == "messages" and not self.chance(4):
             value = f"{name} = {self.following(shape.parts[0][1]).text}"
             return [value, f"{place}.{self.pick(['add', 'add', 'remove'])}({name})"]
@@ -592,7 +617,7 @@ def routes(start: str, steps: tuple[str | Shape, ...], shape: Shape) -> Iterator
             yield from routes(start, (*steps, name), part)
     elif shape.kind == "per":
         yield from routes(start, (*steps, shape.parts[0][1]), shape.parts[1][1])
-    elif shape.kind == "sequence":
+    elif shape.kind in LINES:
         yield from routes(start, (*steps, shape), shape.parts[0][1])
 
 

@@ -17,6 +17,7 @@ from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.domains import (
     Broker,
     BrokerSet,
+    Channel,
     Domain,
     Enum,
     Flag,
@@ -125,7 +126,7 @@ def shape(domain: Domain) -> list[Part]:
                 for name, d in zip(domain.names, domain.domains, strict=True)
                 for p in shape(d)
             ]
-        case Sequence_():
+        case Sequence_() if not isinstance(domain, Channel):
             return [
                 Part(".length", Number(0, domain.capacity)),
                 *_endless(domain.element, kind(Number(0, domain.capacity))),
