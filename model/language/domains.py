@@ -27,12 +27,16 @@ LARGEST_SET: Final = 4096
 
 @dataclass(frozen=True)
 class Scalar:
-    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable."""
+    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable.
+
+    `of` is the scalarset of a member or of a set of members.
+    """
 
     path: str
     kind: Kind
     low: int
     high: int
+    of: str = BROKER
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class Broker(Domain):
     of: str = BROKER
 
     def _scalars(self) -> list[Scalar]:
-        return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1)]
+        return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1, self.of)]
 
     def encode(self, value: Value) -> list[int]:
         return [-1 if value is None else value]
@@ -221,7 +225,7 @@ class BrokerSet(Domain):
     element: Broker
 
     def _scalars(self) -> list[Scalar]:
-        return [Scalar("", "set", 0, (1 << self.element.count) - 1)]
+        return [Scalar("", "set", 0, (1 << self.element.count) - 1, self.element.of)]
 
     def encode(self, value: Value) -> list[int]:
         return [sum(1 << broker for broker in value)]
@@ -581,7 +585,7 @@ def enum(*members: str) -> Enum:
 def optional(of: Broker) -> Broker:
     """A member of a scalarset or `none`: `optional(broker)`."""
     if not isinstance(of, Broker):
-        raise mistake(f"optional({of}) is not known", "only a broker can be optional, or what scalarset(name) gives")
+        raise mistake(f"optional({of}) is not known", "only a broker can be optional, or another member of a scalarset")
     return replace(of, optional=True)
 
 

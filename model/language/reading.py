@@ -92,7 +92,7 @@ class Reading:
             return
         name, over, at = binders[0]
         self.begin = at
-        members = [(b, True) for b in self._members_meant()] if over is None else self._members(over, known)
+        members = [(b, True) for b in self._members_meant(at)] if over is None else self._members(over, known)
         for x, inside in members:
             for others, rest in self._choices(binders[1:], {**known, name: x}, _both(among, inside)):
                 yield {name: x, **others}, rest
@@ -101,9 +101,12 @@ class Reading:
         """The members of each scalarset by what a text calls them: `clients`."""
         return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.counts}
 
-    def _members_meant(self) -> tuple[BrokerId, ...]:
+    def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
         """What a quantifier goes through that does not say it: brokers, or the only scalarset that there is."""
         found = self._scalarsets()
+        if len(found) != 1 and not self.m.brokers:
+            names = " or ".join(f"in {name}" for name in found) or "in range(...) of a setting"
+            raise error_at(self.text, at, "the model has no brokers to go through", f"say what: {names}")
         return next(iter(found.values())) if len(found) == 1 else self.m.brokers
 
     def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
@@ -170,10 +173,12 @@ class Reading:
             return self.s
         if name in ("self", "m", "model"):
             return self.m
-        if name[0] != "_" and hasattr(self.m, name):
-            return getattr(self.m, name)
         if (of := self._scalarsets().get(name)) is not None:
             return of
+        if name == "brokers":
+            raise self._error(node, "the model has no brokers", nearest(name, self._scalarsets()))
+        if name[0] != "_" and hasattr(self.m, name):
+            return getattr(self.m, name)
         names = {
             *known,
             "s",

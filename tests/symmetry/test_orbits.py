@@ -77,7 +77,7 @@ def assert_exact(system: TransitionSystem, classes: Classes, states: list[State]
     for state, alike in zip(states[:4], wanted, strict=False):
         found = [tuple(row) for row in layout.unpack(native.members(layout.pack([state]))).tolist()]
         assert set(found) == alike
-        assert len(found) == len(members)
+        assert len(found) == len(alike)
 
 
 def states_of(system: TransitionSystem, count: int, salt: int = 0) -> list[State]:
