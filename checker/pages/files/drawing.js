@@ -55,7 +55,7 @@ const Drawing = (() => {
 
   /** Where lanes are: their middles, how wide each is, and the width of all; a folded one is as narrow as its mark. */
   function measured(lanes, folded) {
-    const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 6.6 * lane.title.length + 10));
+    const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 7 * lane.title.length + 12));
     let left = 0;
     const middle = new Map();
     lanes.forEach((lane, i) => { middle.set(lane.name, left + widths[i] / 2); left += widths[i]; });
