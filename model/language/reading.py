@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from isrcheck.model.language import logic
 from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker
-from isrcheck.model.language.domains import BrokerSet, Record
+from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.expressions import LARGEST
 from isrcheck.model.language.plain import PlainFlag, Undefined
@@ -210,6 +210,9 @@ class Reading:
         of, index = self.of(node.value, known), self.of(node.slice, known)
         if isinstance(of, LISTS) and type(index) is not int:
             raise self._error(node, f"[{index!r}] of a list", "write a number that the state does not decide")
+        by = getattr(_domain_of(of), "index", None)
+        if isinstance(by, Broker) and isinstance(node.slice, ast.Constant) and index in range(by.count):
+            index = BrokerId(index, by.of)  # `log[0]`, as reports have it
         with self._at(node):
             return of[index]
 

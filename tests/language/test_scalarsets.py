@@ -156,6 +156,9 @@ ASKED: dict[str, Any] = {
     "every c in clients: s.at[c].is_none": None,
     "some b, c in clients: s.guests[b].has(c)": None,
     "every c in s.guests[brokers[0]]: s.at[c] is None": None,
+    "s.at[2].is_none & (s.guests[1].size > 0)": None,
+    "s.at[3].is_none": "index by one",
+    "s.at[1 + 1].is_none": "index by one",
     "every x: s.at[x].is_none": "index by one",
     "every c in client: s.at[c].is_none": "there is no 'client'; did you mean clients",
 }

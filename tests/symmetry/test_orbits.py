@@ -15,9 +15,23 @@ from isrcheck.checker.kernel import orbits
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.orbits import Exchanging, Orbits, affordable, permutations, walk
 from isrcheck.checker.library import load_model_class
-from isrcheck.checker.symmetry.exchanges import Classes, Exchange, members
+from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member, members
 from isrcheck.checker.symmetry.interchangeable import random_state
-from isrcheck.model.language import Model, action, broker, messages, optional, per, record, sequence, set_of, setting
+from isrcheck.model.language import (
+    Model,
+    action,
+    bag,
+    broker,
+    channel,
+    messages,
+    optional,
+    per,
+    record,
+    scalarset,
+    sequence,
+    set_of,
+    setting,
+)
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 from tests.agreement.engines import traced
@@ -26,11 +40,14 @@ from tests.agreement.random_models import load
 from tests.symmetry.orbits import State, brokers, orbit
 from tests.symmetry.symmetric_models import fair_models
 
+client = scalarset("client")
+
 
 class Nested(Model):
-    """Brokers wherever a domain can have them."""
+    """Brokers, and clients, wherever a domain can have them."""
 
     replicas = setting(4, counts=broker, meaning="brokers")
+    users = setting(3, counts=client, meaning="clients")
 
     def variables(self) -> dict[str, Any]:
         """Sets, sequences and messages, in each other, and what is kept per broker."""
@@ -41,6 +58,9 @@ class Nested(Model):
             "sent": messages(pair),
             "seen": per(broker, messages(broker)),
             "one": broker,
+            "flying": bag(record(by=broker, of=optional(client)), 2),
+            "coming": channel(record(by=client, to=set_of(broker)), 2),
+            "guests": per(client, per(broker, set_of(client))),
         }
 
     @action(actor="nobody")
@@ -62,7 +82,15 @@ SYSTEMS: dict[str, tuple[Any, list[Classes]]] = {
     "async-isr": (lambda: shipped("async-isr"), [brokers([1, 2]), brokers([0, 1, 2])]),
     "v2": (lambda: shipped("v2", replicas=3), [brokers([0, 1, 2])]),
     "alter-isr": (lambda: shipped("alter-isr", replicas=3), [brokers([0, 2])]),
-    "nested": (lambda: trace(Nested(), {}), [brokers([0, 1, 2, 3]), brokers([1, 2, 3]), brokers([0, 2])]),
+    "nested": (
+        lambda: trace(Nested(), {}),
+        [
+            brokers([0, 1, 2, 3]),
+            brokers([0, 2]),
+            [[Member("client", number) for number in range(3)]],
+            [*brokers([1, 2, 3]), [Member("client", 0), Member("client", 2)]],
+        ],
+    ),
 }
 
 
