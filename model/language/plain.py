@@ -32,6 +32,7 @@ from isrcheck.model.language.domains import (
     Value,
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.values import text_of
 
 State = tuple[Value, ...]
 Path = tuple[Any, ...]
@@ -577,7 +578,7 @@ class PlainSequence(Part):
         if isinstance(x, Undefined):
             return x._of(ANY_NUMBER)
         if x not in value:
-            return Undefined(f"the offset of {shown_key(x)}, which is not in the sequence")
+            return Undefined(f"the offset of {text_of(self._domain.element, x)}, which is not in the sequence")
         return PlainNumber(value.index(x), ANY_NUMBER)
 
     def is_prefix_of(self, other: Any) -> Any:
@@ -665,7 +666,7 @@ class PlainBag(Part):
     def take(self, element: Any) -> None:
         x, value = stored(self._domain.element, element), self._plain
         if not isinstance(x, Undefined) and x not in value:
-            x = Undefined(f"{shown_key(x)} taken, which is not in the bag")
+            x = Undefined(f"{text_of(self._domain.element, x)} taken, which is not in the bag")
         self._change(x, lambda: (*value[: value.index(x)], *value[value.index(x) + 1 :]))
 
     @property
@@ -768,7 +769,15 @@ PARTS: Final[dict[type[Domain], type[Part]]] = {
 
 
 def shown_key(key: Any) -> str:
-    return "none" if key is None else str(key)
+    """A value of which no domain is known."""
+    match key:
+        case None:
+            return "none"
+        case bool():
+            return str(key).lower()
+        case frozenset():
+            return "{" + ", ".join(sorted(map(shown_key, key), key=lambda text: (len(text), text))) + "}"
+    return str(key)
 
 
 def part(domain: Domain, value: Value, state: Changing | None, path: Path) -> Any:

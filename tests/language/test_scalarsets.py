@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from isrcheck import check
 from isrcheck.model.language import BrokerId, ModelError, bag, broker, channel, flag, per, scalarset
 from isrcheck.model.language.texts import NotRead
 from isrcheck.model.language.tracing import trace, traced_value
@@ -108,6 +109,22 @@ def test_what_has_no_meaning_is_refused(body: str) -> None:
 def test_what_fits_in_no_state_is_refused_by_tracing(body: str) -> None:
     text = text_of(body)
     assert said_by_tracing(text) == f"mistake.py:{line_of(text, body)}: {IN_NO_STATE[body]}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("s.jobs.take({'owner': none, 'on': True})", "jobs: (owner none, on true) taken, which is not in the bag"),
+        ("s.jobs.put({'owner': c, 'on': s.on})", "jobs: something put into a full bag of 1 elements"),
+        ("s.line.put(c)", "line: an append to a full sequence of 2 elements"),
+        ("s.line.take()", "line: the first element of an empty sequence is removed"),
+    ],
+)
+def test_an_error_has_values_as_reports_have_them(body: str, said: str) -> None:
+    text = text_of(body).replace('"on": flag', '"on": flag, "jobs": bag(record(owner=optional(client), on=flag), 1)')
+    evaluation = check(made(text), engine="reference").evaluation
+    assert evaluation is not None
+    assert evaluation.what == said
 
 
 DECLARED = {
