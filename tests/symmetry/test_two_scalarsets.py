@@ -9,6 +9,7 @@ import pytest
 
 from isrcheck import UnknownName, check
 from isrcheck.checker.engines.symbolic.symmetry import symmetry
+from isrcheck.checker.pages.stories import story
 from isrcheck.checker.symmetry.exchanges import Member
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
@@ -71,3 +72,22 @@ def test_reports_call_members_by_the_name_of_their_scalarset(engine: str) -> Non
 def test_the_command_line_says_what_is_permuted() -> None:
     found = run("check", f"{FILE}:Visitors", "--symmetry", "--continue", "-s", "brokers_=2")
     assert "brokers 0, 1 and clients 0, 1, 2: 12 permutations" in found.out
+
+
+@pytest.mark.parametrize("form", ["tla", "promela", "murphi"])
+def test_exports_call_members_by_the_name_of_their_scalarset(form: str) -> None:
+    found = run("export", f"{FILE}:Visitors", "--to", form)
+    assert found.code == 0
+    assert "at[0]: a broker 0..2, or -1 for none" in found.out
+    assert "guests[0]: a set of the clients 0..2" in found.out
+
+
+def test_a_page_has_a_lane_and_a_card_for_each_member() -> None:
+    result = check(Visitors, {"clients_": 2})
+    trace_ = result.findings["somebody-is-at-home"].trace
+    assert trace_ is not None
+    told = story(Visitors(clients_=2), trace_)
+    names = [f"{of} {number}" for of, count in (("client", 2), ("broker", 3)) for number in range(count)]
+    assert [lane["name"] for lane in told["lanes"]] == names
+    assert {row["owner"] for row in told["rows"]} == {None, *names}
+    assert [step["partners"] for step in told["steps"]] == [[], ["broker 0"], ["broker 1"]]
