@@ -49,7 +49,7 @@ def main(runs: int) -> None:
         reduced, with_it = measured(runs, model, settings, invariants, True)
         assert reduced.orbits is not None
         assert reduced.orbits.distinct == full.distinct
-        brokers = ", ".join(map(str, reduced.orbits.classes[0]))
+        brokers = ", ".join(str(number) for _, number in reduced.orbits.classes[0])
         row = (name, brokers, f"{full.distinct:,}", f"{reduced.distinct:,}", without, with_it)
         print(f"| {' | '.join(row)} |", flush=True)
 

@@ -19,6 +19,7 @@ from isrcheck.checker.library import LoadedModel, blaming, fitting, fitting_prop
 from isrcheck.checker.memory import free_memory
 from isrcheck.checker.profiles import begun, profile_of
 from isrcheck.checker.results import Result
+from isrcheck.checker.symmetry.exchanges import Member
 from isrcheck.checker.symmetry.interchangeable import told_apart
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language import Model, UnknownName
@@ -177,8 +178,11 @@ def _limits(engine: str, limits: Limits) -> Limits:
 
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
-) -> list[list[int]]:
-    """The classes of brokers that a search may permute and keep these values; `UnknownName` where there are none."""
+) -> list[list[Member]]:
+    """The classes of members of scalarsets that a search may permute and keep these values.
+
+    Raises `UnknownName` where there are none.
+    """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
 

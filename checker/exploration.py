@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -80,11 +80,12 @@ Report = Callable[[Progress], None]
 class OrbitCounts:
     """What the counts of a search under symmetry stand for.
 
-    Brokers of a class are interchangeable, in as many ways as there are `permutations`; `states[k - 1]` is how many
-    states the orbits of level k have, which is how many a search without symmetry counts there.
+    Members of a class, each with the name of its scalarset and its number, are interchangeable, in as many ways as
+    there are `permutations`; `states[k - 1]` is how many states the orbits of level k have, which is how many a search
+    without symmetry counts there.
     """
 
-    classes: list[list[int]]
+    classes: Sequence[Sequence[tuple[str, int]]]
     permutations: int
     states: list[int] = field(default_factory=list)
 
@@ -95,7 +96,8 @@ class OrbitCounts:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "interchangeable": self.classes,
+            "interchangeable": [[number for _, number in c] for c in self.classes],
+            "scalarsets": [c[0][0] for c in self.classes],
             "permutations": self.permutations,
             "states": self.distinct,
             "levels": self.states,

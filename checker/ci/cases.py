@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from isrcheck.checker.library import LoadedModel
@@ -39,7 +39,7 @@ class Case:
     """A verdict: `message` is it in one line, `text` in full, `rule` what should hold, in a sentence.
 
     `location` is the line to show (of a violation: the action that ends the trace), `path` the actions of the trace,
-    one after the other, `about` the source of what is false.
+    one after the other, `about` the source of what is false. `seconds` is what the answer took.
     """
 
     suite: str
@@ -56,14 +56,24 @@ class Case:
 
 
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
-    """The verdicts of a check: every invariant, deadlock and evaluation where they were looked at, and vacuity."""
+    """The verdicts of a check: every invariant, deadlock and evaluation where they were looked at, and vacuity.
+
+    One search answers all invariants, and all properties are asked of what it has found: each invariant has an equal
+    share of the time of the search, each property an equal share of what comes after it, and all of them are the check.
+    """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
     if result.deadlock is not None:
         found.append(maker.finding("no-deadlock", result.deadlock, None))
-    found += [maker.promised(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
-    found += maker.rest()
-    return found
+    promised = [maker.promised(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
+    after = result.seconds.get("liveness", 0.0) if found else result.seconds.get("total", 0.0)
+    shared = [*_sharing(found, result.seconds.get("total", 0.0) - after), *_sharing(promised, after)]
+    return [*shared, *maker.rest()]
+
+
+def _sharing(cases: Sequence[Case], seconds: float) -> list[Case]:
+    """Cases that were answered together, in this time."""
+    return [replace(case, seconds=seconds / len(cases)) for case in cases]
 
 
 @dataclass(frozen=True)

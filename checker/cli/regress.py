@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from isrcheck.checker.scenarios.overview import Shown
     from isrcheck.checker.scenarios.scenario import Scenario
 
-    Answer: TypeAlias = Derived | tuple[str, int]
+    Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
+    """What a scenario gives, or why it could not run, with an exit code; and how many seconds that took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """Which exit code wins: that of scenarios that could not run before that of a difference."""
@@ -33,7 +35,8 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 class Regression:
     """What became of one scenario: `status` in a word or two, what is not as recorded, not as expected.
 
-    `reason` says why it could not run, `rewritten` names the files that were brought up to date.
+    `reason` says why it could not run, `rewritten` names the files that were brought up to date, `seconds` is how long
+    it took in its process.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Regression:
     scenario: Scenario | None = None
     story: dict[str, Any] | None = None
     """What a page tells of it."""
+    seconds: float = 0.0
 
     @property
     def status(self) -> str:
@@ -150,17 +154,19 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """What a scenario gives, or why it could not run, with an exit code; in a process of its own, so all of it data."""
+    """Derives a scenario in a process of its own, so all of the answer is data."""
     from isrcheck.checker.scenarios.derived import derive
 
+    began = time.perf_counter()
     try:
-        return derive(scenario, limits, told)
+        found: Derived | tuple[str, int] = derive(scenario, limits, told)
     except (Exception, SystemExit) as error:
-        return _blame(error)
+        found = _blame(error)
+    return found, time.perf_counter() - began
 
 
-def _killed(scenario: Scenario) -> tuple[str, int]:
-    return "its process has ended: out of memory, or the model ends the program", Exit.LIMIT
+def _killed(scenario: Scenario) -> Answer:
+    return ("its process has ended: out of memory, or the model ends the program", Exit.LIMIT), 0.0
 
 
 def _blame(error: BaseException) -> tuple[str, int]:
@@ -174,8 +180,9 @@ def _blame(error: BaseException) -> tuple[str, int]:
 # --- judging --------------------------------------------------------------------------------------------------------
 
 
-def _judged(scenario: Scenario, answer: Answer, update: bool) -> Regression:
-    outcome = Regression(scenario.name, str(scenario.folder), scenario=scenario)
+def _judged(scenario: Scenario, timed: Answer, update: bool) -> Regression:
+    answer, seconds = timed
+    outcome = Regression(scenario.name, str(scenario.folder), scenario=scenario, seconds=seconds)
     if isinstance(answer, tuple):
         return _not_run(outcome, *answer)
     outcome.story = answer.story
@@ -233,7 +240,8 @@ def _write_reports(reports: Reports, outcomes: list[Regression], code: int, fail
         message = " ".join([" ".join(first.split()), *rest[:1]])
         rule = "The scenario is as recorded and as expected."
         status = words.get(outcome.status, "passed")
-        cases.append(Case("scenarios", outcome.name, status, message, rule, "\n".join([first, *rest]), place))
+        text = "\n".join([first, *rest])
+        cases.append(Case("scenarios", outcome.name, status, message, rule, text, place, seconds=outcome.seconds))
     if failure is not None:
         cases.append(unfinished("scenarios", failure.message, failure.code))
     reports.write_cases(cases, code, {}, "isrcheck regress", _total(outcomes))

@@ -1,9 +1,10 @@
 """The columns that people query: what a variable's domain becomes in a table.
 
 A record, and `per(...)`, becomes a column for each part, named as `analyze --variable` names it (`replica[0].isr`). A
-flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string; a set, a sequence and
-a set of messages are lists, of structs where their elements are records. A *shape* says so as data, for executors that
-know nothing of domains: a list `[kind, ...]`, see `engines/spark/decoding.py`, which builds arrays of it.
+flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string; a set, a sequence, a
+channel, a bag and a set of messages are lists, of structs where their elements are records. A *shape* says so as data,
+for executors that know nothing of domains: a list `[kind, ...]`, see `engines/spark/decoding.py`, which builds arrays
+of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -61,7 +63,7 @@ def type_of(domain: Domain) -> Any:
             return "bigint"
         case Enum():
             return "string"
-        case BrokerSet() | Sequence_() | Messages() | Per():
+        case BrokerSet() | Sequence_() | Messages() | Bag() | Per():
             return [type_of(domain.element)]
         case Record():
             return {name: type_of(inner) for name, inner in zip(domain.names, domain.domains, strict=True)}
@@ -94,4 +96,7 @@ def _shape(domain: Domain, places: Iterator[list[int]]) -> list[Any]:
         case Messages():
             elements = [domain.element.to_json(x) for x in domain.elements]
             return ["messages", [next(places) for _ in elements], elements, type_of(domain.element)]
+        case Bag():
+            elements = [domain.element.to_json(x) for x in domain.elements]
+            return ["bag", [next(places) for _ in elements], elements, type_of(domain.element)]
     raise AssertionError(f"{domain} has no shape")

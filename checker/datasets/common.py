@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import Bag, Domain, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.language.expressions import Leaf
 from isrcheck.model.language.system import TransitionSystem
 
@@ -70,6 +70,8 @@ def comparable(one: Domain, other: Domain) -> bool:
         case (Per(), Per()):
             return one.index == other.index and comparable(one.element, other.element)
         case (Messages(), Messages()):
+            return comparable(one.element, other.element)
+        case (Bag(), Bag()):
             return comparable(one.element, other.element)
     return one == other
 

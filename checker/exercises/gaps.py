@@ -9,7 +9,7 @@ from typing import Final
 
 from isrcheck.model.language import Model, ModelError
 
-CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove")
+CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
 """Methods of a value of the state that assign it."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from isrcheck.model.language.domains import Domain, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import Bag, Domain, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.settings import Setting
 
@@ -101,6 +101,6 @@ def _join(one: Domain, other: Domain) -> Domain:
         return Record(tuple(fields), tuple(fields.values()))
     if isinstance(one, Per) and isinstance(other, Per):
         return Per(_join(one.index, other.index), _join(one.element, other.element))
-    if isinstance(one, Sequence_ | Messages) and isinstance(other, Sequence_ | Messages):
+    if isinstance(one, Sequence_ | Messages | Bag) and isinstance(other, Sequence_ | Messages | Bag):
         return replace(one, element=_join(one.element, other.element))
     return one

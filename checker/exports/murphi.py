@@ -60,7 +60,7 @@ class _Murphi:
     # --- declarations -----------------------------------------------------------------------------------------------
 
     def _declared(self, leaf: Leaf) -> list[str]:
-        note = f"-- {leaf.path}: {meaning(leaf.kind, leaf.low, leaf.high)}"
+        note = f"-- {leaf.path}: {meaning(leaf)}"
         first, *rest = (f"{name}: {_type(leaf.kind, leaf.low, leaf.high)};" for name in self._leaf(leaf))
         return [f"{first} {note}", *rest]
 

@@ -73,7 +73,7 @@ class _Promela:
         return "\n".join(lines) + "\n"
 
     def _declared(self, leaf: Leaf) -> str:
-        note = f"/* {leaf.path}: {meaning(leaf.kind, leaf.low, leaf.high)} */"
+        note = f"/* {leaf.path}: {meaning(leaf)} */"
         return f"{_type(leaf)} {self.names[leaf.index]}; {note}"
 
     def _start(self, leaves: Sequence[int]) -> list[str]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from isrcheck.model.language.expressions import Expression, Kind, evaluate, topological
+from isrcheck.model.language.domains import a_or_an
+from isrcheck.model.language.expressions import Expression, Leaf, evaluate, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
@@ -109,14 +110,15 @@ def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def meaning(kind: Kind, low: int, high: int) -> str:
+def meaning(leaf: Leaf) -> str:
     """What the values of a leaf are, for a comment."""
-    if kind == "broker" and low < 0:
-        return f"a broker 0..{high}, or -1 for none"
+    low, high = leaf.low, leaf.high
+    if leaf.kind == "broker" and low < 0:
+        return f"{a_or_an(leaf.of)} 0..{high}, or -1 for none"
     return {
         "flag": "a flag",
         "number": f"a number {low}..{high}",
         "enum": f"a named value, by position 0..{high}",
-        "broker": f"a broker {low}..{high}",
-        "set": f"a set of the brokers 0..{high.bit_length() - 1}",
-    }[kind]
+        "broker": f"{a_or_an(leaf.of)} {low}..{high}",
+        "set": f"a set of the {leaf.of}s 0..{high.bit_length() - 1}",
+    }[leaf.kind]

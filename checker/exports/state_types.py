@@ -21,6 +21,12 @@ OF_SCALARS: Final = {
     domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
 }
 """What is read, and what else may be assigned."""
+OF_ELEMENTS: Final[dict[type[domains.Domain], str]] = {
+    domains.Sequence_: "Sequence",
+    domains.Channel: "Channel",
+    domains.Messages: "Messages",
+    domains.Bag: "Bag",
+}
 WIDTH: Final = 120
 """Of a line of Python."""
 INDEX: Final = {
@@ -75,11 +81,11 @@ class _Writer:
             index, element = self._noted(INDEX.get(type(domain.index), "Any")), self.of(domain.element, path)[0]
             self.used |= {"Per", index.partition(" ")[0]} - {"Any"}
             return f"Per[{index}, {element}]", "Any"
-        if not isinstance(domain, domains.Sequence_ | domains.Messages):
+        if not isinstance(domain, domains.Sequence_ | domains.Messages | domains.Bag):
             return "Any", "Any"
-        kind = "Sequence" if isinstance(domain, domains.Sequence_) else "Messages"
+        kind = OF_ELEMENTS[type(domain)]
         self.used.add(kind)
-        return f"{kind}[{self.of(domain.element, path)[0]}]", "list[Any]" if kind == "Sequence" else "Any"
+        return f"{kind}[{self.of(domain.element, path)[0]}]", "Any" if kind == "Messages" else "list[Any]"
 
     def _record(self, name: str, domain: domains.Record, fields: list[tuple[str, str, str]]) -> str:
         """The name of the class of a record; a second record of that name has a number."""

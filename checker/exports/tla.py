@@ -94,7 +94,7 @@ class _Tla:
 
     def _declared(self, leaf: Leaf) -> str:
         comma = "" if leaf.index == len(self.names) - 1 else ","
-        return f"  {self.names[leaf.index]}{comma} \\* {leaf.path}: {meaning(leaf.kind, leaf.low, leaf.high)}"
+        return f"  {self.names[leaf.index]}{comma} \\* {leaf.path}: {meaning(leaf)}"
 
     def _domain(self, leaf: Leaf) -> str:
         if leaf.kind == "flag":

@@ -1,4 +1,4 @@
-"""LLVM text for states up to the exchange of interchangeable brokers.
+"""LLVM text for states up to the exchange of interchangeable brokers, or members of other scalarsets.
 
 The *orbit* of a state is what permuting the brokers within their classes makes of it; its *representative* is the one
 whose packed words are least, the first word first. Neighbours in a class are exchanged one after the other, in an order
@@ -32,13 +32,14 @@ from isrcheck.checker.kernel.llvm import WORD_DECLARATIONS
 from isrcheck.checker.kernel.native import Code
 from isrcheck.checker.kernel.objects import objects
 from isrcheck.checker.kernel.words import ALL, FLAGS, INTEGERS, LANES, Writer, splat
-from isrcheck.checker.symmetry.exchanges import Exchange
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
+from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member
+from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 120
 """So many permutations of brokers are tried on every state, no more: all those of five brokers."""
 _SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
+Pair = tuple[Member, Member]
 Bit = tuple[int, int]
 """A leaf or a word, and a position in it."""
 ALL_BITS: Final = (1 << 64) - 1
@@ -47,7 +48,7 @@ ALL_BITS: Final = (1 << 64) - 1
 class Orbits:
     """The orbits of the states of a system under permutations within classes of brokers, as native code."""
 
-    def __init__(self, system: TransitionSystem, layout: Layout, classes: Sequence[Sequence[int]]) -> None:
+    def __init__(self, system: TransitionSystem, layout: Layout, classes: Classes) -> None:
         self.classes = [list(c) for c in classes]
         self.permutations = permutations(self.classes)
         self.words = layout.words
@@ -86,12 +87,12 @@ def distinct(states: Words) -> Words:
     return np.unique(states, axis=0) if len(states) else states
 
 
-def permutations(classes: Sequence[Sequence[int]]) -> int:
+def permutations(classes: Classes) -> int:
     """How many permutations there are of brokers within their classes."""
     return math.prod(math.factorial(len(c)) for c in classes)
 
 
-def affordable(classes: Sequence[Sequence[int]]) -> list[list[int]]:
+def affordable(classes: Classes) -> list[list[Member]]:
     """The classes without the last brokers of the largest, until there are no more than `MOST` permutations.
 
     Fewer brokers are permuted than might be: there are more orbits, and nothing is wrong.
@@ -102,7 +103,7 @@ def affordable(classes: Sequence[Sequence[int]]) -> list[list[int]]:
     return [c for c in kept if len(c) > 1]
 
 
-def walk(classes: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class: the first so many of them make each permutation but the first once.
 
     Begun anywhere in a class, its exchanges make every permutation of it; so they need not be undone in between.
@@ -127,9 +128,9 @@ def _changes(count: int) -> Iterator[int]:
             yield inner + 1 if turn % 2 == 0 else inner
 
 
-def _numbered(steps: Iterable[tuple[int, int]]) -> list[int]:
+def _numbered(steps: Iterable[Pair]) -> list[int]:
     """The steps as numbers, in the order in which they first come up."""
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: dict[Pair, int] = {}
     return [numbers.setdefault(step, len(numbers)) for step in steps]
 
 
@@ -148,9 +149,9 @@ class _Field:
 class Exchanging:
     """What exchanging two brokers does to the packed words of a state."""
 
-    def __init__(self, system: TransitionSystem, layout: Layout, a: int, b: int) -> None:
+    def __init__(self, system: TransitionSystem, layout: Layout, a: Member, b: Member) -> None:
         self._layout, self._exchange = layout, Exchange(a, b)
-        self._brokers = (a, b)
+        self._numbers = (a.number, b.number)
         self.fields: list[_Field] = []
         bits: list[Bit] = []
         for variable in system.variables:
@@ -160,9 +161,9 @@ class Exchanging:
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
         """For each bit of a value in the state, (leaf, bit) where its content comes from; notes the fields."""
         match domain:
-            case Broker():
+            case Broker() if self._exchange.moves(domain):
                 self.fields.append(_Field(start, length, offset))
-            case BrokerSet():
+            case BrokerSet() if self._exchange.moves(domain):
                 return [(start, self._exchange.number(i)) for i in range(domain.element.count)]
             case Record():
                 parts, at = list[Bit](), start
@@ -177,6 +178,8 @@ class Exchanging:
                 return parts
             case Messages():
                 return [(start + i, 0) for i in self._exchange.origins(domain)]
+            case Bag():
+                return [bit for i in self._exchange.origins(domain) for bit in self._plain(start + i)]
             case Per():
                 width = domain.element.width
                 elements = [self._bits(domain.element, start + i * width, length, offset) for i in range(domain.count)]
@@ -235,7 +238,7 @@ class Exchanging:
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
         """The same for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by k."""
-        let, (a, b) = writer.let, (broker - low for broker in self._brokers)
+        let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
         differing = [k for k in range(width) if (a ^ b) >> k & 1]
         hit = self._mask(writer, words, low, fields)
@@ -262,7 +265,7 @@ class Exchanging:
         padding = max(low, -1)  # the first value of the domain: nobody, or broker 0
         groups: dict[tuple[int | None, int], int] = defaultdict(int)
         for field in fields:
-            inside = (field.length, field.offset) if padding in self._brokers else (None, 0)
+            inside = (field.length, field.offset) if padding in self._numbers else (None, 0)
             groups[inside] |= 1 << places[field.leaf].shift
         mask = splat(groups.pop((None, 0), 0))
         for (length, offset), bits in groups.items():
@@ -279,7 +282,7 @@ class Exchanging:
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-def orbits_text(system: TransitionSystem, layout: Layout, classes: Sequence[Sequence[int]]) -> str:
+def orbits_text(system: TransitionSystem, layout: Layout, classes: Classes) -> str:
     """The module; equal systems and classes have equal texts."""
     steps = list(walk(classes))
     exchanging = [Exchanging(system, layout, *pair) for pair in dict.fromkeys(steps)]

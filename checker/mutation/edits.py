@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-CHANGES: Final = frozenset({"append", "truncate", "remove_first", "add", "remove"})
+CHANGES: Final = frozenset({"append", "truncate", "remove_first", "add", "remove", "put", "take"})
 """Methods that change a part of the state."""
 COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
     ast.Eq: ("<=", ">="),
@@ -245,7 +245,7 @@ def _dropped(node: ast.stmt, field: str) -> ast.stmt:
     if isinstance(node, ast.Expr):
         assert isinstance(node.value, ast.Call)
         assert isinstance(node.value.func, ast.Attribute)
-        if node.value.func.attr in ("add", "remove"):
+        if node.value.func.attr in ("add", "remove", "put", "take"):
             return ast.Expr(ast.Tuple(list(node.value.args), ast.Load()))
         whole = ast.Attribute(copy.deepcopy(node.value.func.value), "length", ast.Load())
         kept = ast.Attribute(node.value.func.value, "truncate", ast.Load())

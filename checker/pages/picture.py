@@ -196,4 +196,4 @@ class _Picture:
 
 def _colour(lane: str | None) -> str:
     kind, _, number = (lane or "").partition(" ")
-    return f"b{int(number) % SHADES}" if kind == "broker" and number.isdigit() else "nobody"
+    return f"b{int(number) % SHADES}" if kind != "controller" and number.isdigit() else "nobody"

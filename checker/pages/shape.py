@@ -22,13 +22,13 @@ RECORD_OF_A_LOG: Final = {"id", "epoch"}
 class Row:
     """A part of the state: its path, its name beside the parts it stands with, whose it is, and what it stands with.
 
-    `owner` is a broker, None for what is kept outside of brokers; `group` names a record, "" for none. `log` says that
-    it holds the records of a log.
+    `owner` is the name of a broker, or of another member of a scalarset, None for what is kept outside of them; `group`
+    names a record, "" for none. `log` says that it holds the records of a log.
     """
 
     path: str
     name: str
-    owner: int | None
+    owner: str | None
     group: str
     log: bool
 
@@ -48,10 +48,10 @@ class _Place:
 
     path: str
     shown: str
-    owner: int | None
+    owner: str | None
     group: str | None
 
-    def at(self, text: str, alone: bool, owner: int | None) -> _Place:
+    def at(self, text: str, alone: bool, owner: str | None) -> _Place:
         shown = self.shown if alone or owner is not None else f"{self.shown}[{text}]"
         return _Place(f"{self.path}[{text}]", shown, self.owner if owner is None else owner, self.group)
 
@@ -99,7 +99,7 @@ def is_log(domain: Domain) -> bool:
 def _spread(place: _Place, domain: Domain, value: Value) -> Iterator[Part]:
     if isinstance(domain, Per):
         for key, x in zip(domain.index.values(), value, strict=True):
-            owner = key if isinstance(domain.index, Broker) and place.owner is None else None
+            owner = f"{domain.index.of} {key}" if isinstance(domain.index, Broker) and place.owner is None else None
             yield from _spread(place.at(text_of(domain.index, key), domain.count == 1, owner), domain.element, x)
     elif isinstance(domain, Record):
         for name, d, x in zip(domain.names, domain.domains, value, strict=True):

@@ -13,7 +13,6 @@ from isrcheck.checker.results import Step, Trace
 from isrcheck.checker.told import Lane
 from isrcheck.checker.traces.narration import lane_of
 from isrcheck.checker.wording.values import label_text
-from isrcheck.model.language.domains import Broker, BrokerSet
 from isrcheck.model.language.marks import Action
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.plain import State
@@ -45,20 +44,14 @@ def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
 
 
 def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
-    """Who acts, and every broker, from left to right."""
-    found = {lane.name: lane for lane in [*(Lane(f"broker {b.number}") for b in model.brokers), *acting]}
+    """Who acts, and every member of a scalarset, every broker say, from left to right."""
+    found = {lane.name: lane for lane in [*(Lane(str(member)) for member in model.everybody), *acting]}
     return [lane.to_json() for lane in sorted(found.values(), key=lambda lane: lane.order)]
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the brokers that an instance is about, besides the one it stands on."""
-    found: list[int] = []
-    for (_, value), domain in zip(label.parameters, label.domains, strict=True):
-        if isinstance(domain, Broker) and value is not None:
-            found.append(value)
-        elif isinstance(domain, BrokerSet):
-            found += sorted(value)
-    names = [f"broker {number}" for number in dict.fromkeys(found)]
+    """The lanes of the members of scalarsets that an instance is about, besides the one it stands on."""
+    names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 
 

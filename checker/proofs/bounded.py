@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import z3
 
 from isrcheck.checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
 from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
-from isrcheck.model.language.domains import Domain, Per, Record, Sequence_
+from isrcheck.model.language import expressions as e
+from isrcheck.model.language.domains import Bag, Domain, Per, Record, Sequence_
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 
@@ -29,7 +31,7 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """That a state is one: values in their intervals, sequences with nothing behind their end."""
+        """That a state is one: values in their intervals, nothing behind the end of a sequence, bags that have room."""
         return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
 
     def _unused(self, state: State) -> list[Term]:
@@ -48,6 +50,10 @@ class Bounded:
                 self._walk(domain.element, start + i * domain.element.width, state, found)
         elif isinstance(domain, Sequence_):
             self._slots(domain, start, state, found)
+        elif isinstance(domain, Bag):
+            cells = [e.leaf(leaf) for leaf in self.system.leaves[start : start + domain.width]]
+            most = e.constant("number", domain.capacity)
+            found += self.terms.folding(state)([e.le(reduce(e.add, cells), most)])
 
     def _slots(self, domain: Sequence_, start: int, state: State, found: list[Term]) -> None:
         """Slots at and above the length hold the first value of the element, as in every state that is stored."""

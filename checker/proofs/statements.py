@@ -8,7 +8,7 @@ from typing import Any
 
 from isrcheck.checker.results import Instance
 from isrcheck.model.language.concrete import explain, holds
-from isrcheck.model.language.domains import Domain, resolved
+from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.logic import every
 from isrcheck.model.language.model import Model, as_parameter
@@ -28,7 +28,7 @@ def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
     """The domain of each parameter, brokers counted."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
-    return {n: resolved(d, model.broker_count) for n, d in given.items()}
+    return {n: model.resolved(d) for n, d in given.items()}
 
 
 def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -> Predicate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Abstraction:
         self, system: TransitionSystem, leaves: Sequence[Leaf], nodes: Sequence[Expression], failure: Expression
     ) -> None:
         own = len(system.leaves)
-        theirs = [Leaf(own + i, f"the specification's {x.path}", x.kind, x.low, x.high) for i, x in enumerate(leaves)]
+        theirs = [replace(x, index=own + i, path=f"the specification's {x.path}") for i, x in enumerate(leaves)]
         step = Transition(Label(STANDS_FOR, (), ()), "", False, TRUE, dict(enumerate(nodes, own)), failure)
         self._kernel = Kernel(_system((*system.leaves, *theirs), step))
         self._layout, self._mask = Layout(leaves), np.zeros(self._kernel.words, dtype=np.uint64)

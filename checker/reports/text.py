@@ -203,9 +203,12 @@ def _symmetry(result: Result) -> list[tuple[str, str]]:
     """Who is interchangeable, and what the counts are of."""
     if result.orbits is None:
         return []
-    classes = " and ".join(", ".join(map(str, c)) for c in result.orbits.classes)
+    alike: dict[str, list[str]] = {}
+    for members in result.orbits.classes:
+        alike.setdefault(f"{members[0][0]}s", []).append(", ".join(str(number) for _, number in members))
+    said = " and ".join(f"{of} {' and '.join(classes)}" for of, classes in alike.items())
     return [
-        ("interchangeable", f"brokers {classes}: {plural(result.orbits.permutations, 'permutation')}"),
+        ("interchangeable", f"{said}: {plural(result.orbits.permutations, 'permutation')}"),
         ("counted", f"orbits, of {plural(result.orbits.distinct, 'state')}"),
     ]
 

@@ -1,4 +1,4 @@
-"""What exchanging two brokers makes of values, states, instances and expressions.
+"""What exchanging two brokers, or two members of another scalarset, makes of values, states, instances and expressions.
 
 A state is exchanged value by value: a broker becomes the other, sets and what is kept per broker likewise, elements of
 a sequence as far as it reaches.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -30,10 +31,22 @@ from isrcheck.model.language.system import Label, TransitionSystem
 Nodes = list[Expression]
 
 
-def brokers(system: TransitionSystem) -> int:
-    """How many brokers the domains of a system know."""
+class Member(NamedTuple):
+    """A member of a scalarset, a broker say: its number, and the name of the scalarset."""
+
+    of: str
+    number: int
+
+
+Classes = Sequence[Sequence[Member]]
+"""Members of a scalarset that are alike, for each such class."""
+
+
+def members(system: TransitionSystem) -> list[Member]:
+    """The members of scalarsets that the domains of a system know, scalarsets by name."""
     domains = [v.domain for v in system.variables] + [d for t in system.transitions for d in t.label.domains]
-    return max((d.count for of in domains for d in _parts(of) if isinstance(d, Broker)), default=0)
+    known = {(d.of, d.count) for domain in domains for d in _parts(domain) if isinstance(d, Broker)}
+    return sorted({Member(of, number) for of, count in known for number in range(count)})
 
 
 def _parts(domain: Domain) -> Iterator[Domain]:
@@ -43,7 +56,7 @@ def _parts(domain: Domain) -> Iterator[Domain]:
             inner: tuple[Domain, ...] = domain.domains
         case Per():
             inner = (domain.index, domain.element)
-        case Sequence_() | Messages() | BrokerSet():
+        case Sequence_() | Messages() | Bag() | BrokerSet():
             inner = (domain.element,)
         case _:
             inner = ()
@@ -51,23 +64,23 @@ def _parts(domain: Domain) -> Iterator[Domain]:
         yield from _parts(part)
 
 
-def keeps(system: TransitionSystem, leaves: tuple[int, ...], brokers: list[int]) -> bool:
-    """Whether exchanging any of these brokers keeps a state."""
-    return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(brokers))
+def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
+    """Whether exchanging any of these members keeps a state."""
+    return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 
-def mentions(label: Label) -> list[list[int]] | None:
-    """The brokers in the parameters of an instance, in order, those of a set together; None for other domains.
+def mentions(label: Label) -> list[list[Member]] | None:
+    """The members in the parameters of an instance, in order, those of a set together; None for other domains.
 
-    Of labels that differ in one broker only, first mentioned at the same place, that with the lesser one comes first.
+    Of labels that differ in one member only, first mentioned at the same place, that with the lesser one comes first.
     """
-    found = []
+    found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
         match domain:
             case Broker():
-                found.append([] if value is None else [value])
+                found.append([] if value is None else [Member(domain.of, value)])
             case BrokerSet():
-                found.append(sorted(value))
+                found.append([Member(domain.element.of, x) for x in sorted(value)])
             case Flag() | Number() | Enum():
                 pass
             case _:
@@ -76,24 +89,32 @@ def mentions(label: Label) -> list[list[int]] | None:
 
 
 class Exchange:
-    """Exchanges two brokers in values, in states and in expressions."""
+    """Exchanges two members of a scalarset in values, in states and in expressions."""
 
-    def __init__(self, a: int, b: int) -> None:
-        self.of = {a: b, b: a}
+    def __init__(self, a: Member, b: Member) -> None:
+        assert a.of == b.of
+        self.scalarset, self.of = a.of, {a.number: b.number, b.number: a.number}
 
-    def number(self, broker: int) -> int:
-        return self.of.get(broker, broker)
+    def number(self, member: int) -> int:
+        return self.of.get(member, member)
+
+    def moves(self, domain: Domain) -> bool:
+        """Whether values of the domain are members of the scalarset, or sets of them."""
+        member = domain.element if isinstance(domain, BrokerSet) else domain
+        return isinstance(member, Broker) and member.of == self.scalarset
 
     def value(self, domain: Domain, value: Value) -> Value:
         match domain:
-            case Broker():
+            case Broker() if self.moves(domain):
                 return None if value is None else self.number(value)
-            case BrokerSet():
+            case BrokerSet() if self.moves(domain):
                 return frozenset(map(self.number, value))
             case Record():
                 return tuple(self.value(d, x) for d, x in zip(domain.domains, value, strict=True))
             case Sequence_():
                 return tuple(self.value(domain.element, x) for x in value)
+            case Bag():
+                return domain.of(self.value(domain.element, x) for x in value)
             case Messages():
                 return frozenset(self.value(domain.element, x) for x in value)
             case Per():
@@ -114,27 +135,27 @@ class Exchange:
     def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
         """Expressions for the leaves of an exchanged value, from those for the value's."""
         match domain:
-            case Broker():
+            case Broker() if self.moves(domain):
                 return [self._broker(nodes[0])]
-            case BrokerSet():
+            case BrokerSet() if self.moves(domain):
                 return [self._set(nodes[0])]
             case Record():
                 return [x for d, part in zip(domain.domains, split(domain.domains, nodes), strict=True)
                         for x in self.nodes(d, part)]  # fmt: skip
             case Sequence_():
                 return self._sequence(domain, nodes)
-            case Messages() | Per():
-                width = 1 if isinstance(domain, Messages) else domain.element.width
+            case Messages() | Bag():
+                return [nodes[i] for i in self.origins(domain)]
+            case Per():
+                width = domain.element.width
                 moved = [x for i in self.origins(domain) for x in nodes[i * width : (i + 1) * width]]
-                if isinstance(domain, Messages):
-                    return moved
                 return [x for part in split([domain.element] * domain.count, moved)
                         for x in self.nodes(domain.element, part)]  # fmt: skip
             case _:
                 return nodes
 
-    def origins(self, domain: Messages | Per) -> list[int]:
-        """For each position of a set of messages, or of what is kept per index, where its content comes from."""
+    def origins(self, domain: Messages | Bag | Per) -> list[int]:
+        """For each position of a set of messages, a bag, or what is kept per index, where its content comes from."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]

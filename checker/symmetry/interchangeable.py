@@ -1,10 +1,11 @@
-"""Which brokers a model does not tell apart: proved on its transitions, never assumed.
+"""Which members of a scalarset, brokers say, a model does not tell apart: proved on its transitions, never assumed.
 
-Two brokers are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
+Two members are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
 the instance with exchanged parameters, and keeps every predicate. That an instance and its exchanged one do the same
 is asked of a solver for all values of the leaves; a few states at random are tried first.
 
-Exchanging neighbours in a class of interchangeable brokers generates all its permutations, so nothing else is asked.
+Exchanging neighbours in a class of interchangeable members generates all its permutations, and in several classes the
+product of those, so nothing else is asked.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from isrcheck.checker.symmetry.exchanges import Exchange, Renaming, brokers, mentions
+from isrcheck.checker.symmetry.exchanges import Exchange, Member, Renaming, members, mentions
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Domain, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import Bag, Domain, Per, Record, Sequence_, Value
 from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
@@ -28,7 +29,7 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions that are equal in every state if exchanging two brokers changes nothing in `of`."""
+    """Two expressions that are equal in every state if exchanging two members changes nothing in `of`."""
 
     of: str
     one: Expression
@@ -38,8 +39,8 @@ class Pair:
 class Symmetry:
     """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well.
 
-    `values` are more that have to be kept, each with what it is of. `exchange` makes an `Exchange` of two numbers, of
-    brokers unless it is another one.
+    `values` are more that have to be kept, each with what it is of. `exchange` makes an `Exchange` of two members of a
+    scalarset unless it is another one.
     """
 
     def __init__(
@@ -49,31 +50,31 @@ class Symmetry:
         *,
         goals: bool = True,
         values: Sequence[tuple[str, Expression]] = (),
-        exchange: Callable[[int, int], Exchange] = Exchange,
+        exchange: Callable[[Any, Any], Exchange] = Exchange,
     ) -> None:
         self.system, self.alike, self.goals, self.exchange = system, alike, goals, exchange
         self.values = tuple(values)
-        self.brokers = brokers(system)
-        self._known: dict[tuple[int, int], tuple[str, ...]] = {}
+        self.members = members(system)
+        self._known: dict[tuple[Any, Any], tuple[str, ...]] = {}
 
-    def classes(self) -> list[list[int]]:
-        """Classes of interchangeable brokers, each ascending, those of one broker left out."""
-        found: list[list[int]] = []
-        for broker in range(self.brokers):
-            mine = next((c for c in found if not self.differences(c[-1], broker)), None)
+    def classes(self) -> list[list[Member]]:
+        """Classes of interchangeable members of a scalarset, each ascending, those of one member left out."""
+        found: list[list[Member]] = []
+        for member in self.members:
+            mine = next((c for c in found if c[0].of == member.of and not self.differences(c[-1], member)), None)
             if mine is None:
-                found.append([broker])
+                found.append([member])
             else:
-                mine.append(broker)
+                mine.append(member)
         return [c for c in found if len(c) > 1]
 
-    def differences(self, a: int, b: int) -> tuple[str, ...]:
-        """What tells two brokers apart: some of it where there is anything, nothing where they are interchangeable."""
+    def differences(self, a: Any, b: Any) -> tuple[str, ...]:
+        """What tells two members apart: some of it where there is anything, nothing where they are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
 
-    def _differences(self, a: int, b: int) -> tuple[str, ...]:
+    def _differences(self, a: Any, b: Any) -> tuple[str, ...]:
         exchange, initial = self.exchange(a, b), set(self.system.initial)
         partners, alone = _partners(self.system, exchange)
         moved = {exchange.leaves(self.system, state) for state in initial}
@@ -113,13 +114,14 @@ class Symmetry:
 
 
 def told_apart(symmetry: Symmetry) -> str:
-    """Why no two brokers are interchangeable, in words."""
-    if symmetry.brokers < 2:
+    """Why no two members of a scalarset are interchangeable, in words."""
+    several = [member.of for member in symmetry.members if member.number == 1]
+    if not several:
         return "the model has no two brokers"
-    *first, last = _shortened(symmetry.differences(0, 1))
+    *first, last = _shortened(symmetry.differences(Member(several[0], 0), Member(several[0], 1)))
     by = f"{', '.join(first)} and {last}" if first else last
-    others = "" if symmetry.brokers == 2 else ", and no other two are alike either"
-    return f"brokers 0 and 1 are told apart by {by}{others}"
+    others = "" if len(symmetry.members) == 2 else ", and no other two are alike either"
+    return f"{several[0]}s 0 and 1 are told apart by {by}{others}"
 
 
 def _shortened(names: tuple[str, ...]) -> list[str]:
@@ -170,5 +172,7 @@ def _some(domain: Domain, chance: random.Random) -> Value:
             return tuple(_some(domain.element, chance) for _ in range(domain.count))
         case Sequence_():
             return tuple(_some(domain.element, chance) for _ in range(chance.randint(0, domain.capacity)))
+        case Bag():
+            return domain.of(chance.choice(domain.elements) for _ in range(chance.randint(0, domain.capacity)))
         case _:
             return domain.decode(iter([chance.randint(s.low, s.high) for s in domain.scalars]))

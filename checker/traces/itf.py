@@ -11,7 +11,18 @@ import json
 from typing import Any, Final
 
 from isrcheck.checker.results import FORMAT, Result, Trace
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Number, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import (
+    Bag,
+    Broker,
+    BrokerSet,
+    Domain,
+    Messages,
+    Number,
+    Per,
+    Record,
+    Sequence_,
+    Value,
+)
 from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
@@ -98,6 +109,8 @@ def encoded(domain: Domain, value: Value) -> Any:
             return [encoded(domain.element, x) for x in value]
         case Messages():
             return {"#set": [encoded(domain.element, x) for x in domain.elements if x in value]}
+        case Bag():
+            return {"#map": [[encoded(domain.element, x), value.count(x)] for x in dict.fromkeys(value)]}
         case Per():
             keys = [encoded(domain.index, key) for key in domain.index.values()]
             return {"#map": [[k, encoded(domain.element, x)] for k, x in zip(keys, value, strict=True)]}
@@ -123,6 +136,8 @@ def decoded(domain: Domain, data: Any) -> Value:
             return _fitting(domain, tuple(decoded(domain.element, x) for x in elements))
         case Messages():
             return frozenset(decoded(domain.element, x) for x in _inside(data, "#set", domain))
+        case Bag():
+            return _bag(domain, data)
         case Per():
             return _per(domain, data)
         case _:
@@ -151,14 +166,29 @@ def _fitting(domain: Domain, value: Value) -> Value:
     return value
 
 
+def _bag(domain: Bag, data: Any) -> Value:
+    """A map from elements to how often they are there, as libraries of TLA+ have bags."""
+    pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
+    if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
+        raise ValueError(f"{data!r} is not {domain}: write how often each element is there")
+    if len({x for x, _ in pairs}) < len(pairs):
+        raise ValueError(f"{data!r} names an element twice")
+    return _fitting(domain, domain.of(x for x, times in pairs for _ in range(min(times, domain.capacity + 1))))
+
+
 def _per(domain: Per, data: Any) -> Value:
-    pairs = _inside(data, "#map", domain)
-    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise ValueError(f"{data!r} is not a map: each element is [key, value]")
+    pairs = _pairs(domain, data)
     found = {decoded(domain.index, key): decoded(domain.element, value) for key, value in pairs}
     if len(found) < len(pairs) or set(found) != set(domain.index.values()):
         raise ValueError(f"{data!r} does not have each index once: {domain.index}")
     return tuple(found[key] for key in domain.index.values())
+
+
+def _pairs(domain: Domain, data: Any) -> list[Any]:
+    pairs = _inside(data, "#map", domain)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"{data!r} is not a map: each element is [key, value]")
+    return pairs
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:

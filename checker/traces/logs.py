@@ -12,7 +12,7 @@ from typing import Any
 
 from isrcheck.checker.told import DrawnLog, DrawnRecord
 from isrcheck.model.language import Model
-from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.brokers import BROKER, BrokerId
 from isrcheck.model.language.domains import Broker, Per, Record, Sequence_, Value
 from isrcheck.model.language.telling import SeenRecord, SeenState
 
@@ -30,13 +30,17 @@ def _logs(model: Model, s: SeenState) -> Iterator[DrawnLog]:
     domain = model.domains.get("log")
     if not isinstance(domain, Per):
         return
-    if isinstance(domain.index, Broker) and isinstance(domain.element, Sequence_):
+    if _is_of_brokers(domain) and isinstance(domain.element, Sequence_):
         yield from (_log(model, s, None, b, False) for b in model.brokers)
         return
     inner = domain.element
-    if isinstance(inner, Per) and isinstance(inner.index, Broker) and isinstance(inner.element, Sequence_):
+    if isinstance(inner, Per) and _is_of_brokers(inner) and isinstance(inner.element, Sequence_):
         partitions = list(domain.index.values())
         yield from (_log(model, s, p, b, len(partitions) > 1) for p in partitions for b in model.brokers)
+
+
+def _is_of_brokers(domain: Per) -> bool:
+    return isinstance(domain.index, Broker) and domain.index.of == BROKER
 
 
 def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> DrawnLog:

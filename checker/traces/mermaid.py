@@ -12,7 +12,6 @@ from typing import Final
 
 from isrcheck.checker.results import Result, Step, Trace
 from isrcheck.checker.wording.values import differences, label_text
-from isrcheck.model.language.domains import Broker
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60
@@ -60,12 +59,10 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The first other broker among the parameters, upon whom the actor acts; else the actor."""
+    """The first other member of a scalarset among the parameters, upon whom the actor acts; else the actor."""
     if step.label is None:
         return _actor(step)
-    pairs = zip(step.label.parameters, step.label.domains, strict=True)
-    brokers = [f"broker {value}" for (_, value), domain in pairs if isinstance(domain, Broker) and value is not None]
-    return next((b for b in brokers if b != step.actor), _actor(step))
+    return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
@@ -13,7 +12,7 @@ from isrcheck.checker.traces.logs import logs
 from isrcheck.checker.traces.replay import replay
 from isrcheck.checker.wording.values import differences
 from isrcheck.model.language import Model
-from isrcheck.model.language.domains import Broker, BrokerSet
+from isrcheck.model.language.brokers import BROKER
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import told
 
@@ -22,8 +21,8 @@ def story(model: Model, trace: Trace) -> Story:
     """The story of a trace whose steps have labels, as the engines and `replay` give them."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
-    brokers = [Lane(f"broker {b.number}") for b in model.brokers]
-    lanes = {lane.name: lane for lane in [*brokers, *(sentence.lane for sentence in sentences)]}
+    members = [Lane(str(member)) for member in model.everybody]
+    lanes = {lane.name: lane for lane in [*members, *(sentence.lane for sentence in sentences)]}
     return Story(tuple(sorted(lanes.values(), key=lambda lane: lane.order)), start, sentences)
 
 
@@ -69,16 +68,8 @@ def _sentence(
         lane=lane_of(model, step.label, step.actor),
         text=told(model, step.label, old, step.state),
         label=step.label,
-        brokers=tuple(dict.fromkeys(_brokers(step.label))),
+        brokers=tuple(dict.fromkeys(x.number for x in step.label.members() if x.of == BROKER)),
         changes=tuple(Change(*change) for change in differences(trace.variables, old, step.state)),
         logs=after,
         redrawn=tuple(k for k, (a, b) in enumerate(zip(before, after, strict=True)) if a != b),
     )
-
-
-def _brokers(label: Label) -> Iterable[int]:
-    for (_, value), domain in zip(label.parameters, label.domains, strict=True):
-        if isinstance(domain, Broker) and value is not None:
-            yield value
-        elif isinstance(domain, BrokerSet):
-            yield from sorted(value)

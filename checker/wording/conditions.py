@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from isrcheck.checker.wording.values import text_of
-from isrcheck.model.language.domains import Domain, Flag, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
@@ -104,6 +104,9 @@ def _scalars(path: str, domain: Domain) -> Iterable[tuple[str, Domain, str]]:
                 yield from ((scalar, d, path) for scalar, d, _ in _scalars(f"{path}[{offset}]", domain.element))
         case Messages():
             yield from ((f"{path}{{{text_of(domain.element, x)}}}", Flag(), path) for x in domain.elements)
+        case Bag():
+            counted = Number(0, domain.capacity)
+            yield from ((f"{path}{{{text_of(domain.element, x)}}}", counted, path) for x in domain.elements)
         case Per():
             for key in domain.index.values():
                 yield from _scalars(f"{path}[{text_of(domain.index, key)}]", domain.element)

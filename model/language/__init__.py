@@ -10,7 +10,9 @@ Python values, so Python's own `if` and `for` may use them; conditions on the st
 
 from isrcheck.model.language.brokers import BrokerId, none
 from isrcheck.model.language.domains import (
+    bag,
     broker,
+    channel,
     enum,
     flag,
     identity,
@@ -19,6 +21,7 @@ from isrcheck.model.language.domains import (
     optional,
     per,
     record,
+    scalarset,
     sequence,
     set_of,
 )
@@ -52,10 +55,12 @@ __all__ = [
     "action",
     "always_eventually",
     "asked",
+    "bag",
     "becomes",
     "below",
     "broker",
     "budget",
+    "channel",
     "clash",
     "constraint",
     "count",
@@ -87,6 +92,7 @@ __all__ = [
     "per",
     "record",
     "refinement",
+    "scalarset",
     "sequence",
     "set_of",
     "setting",

@@ -1,50 +1,77 @@
-"""Brokers as parameters: opaque values that are equal or not, hashable, and usable as an index; nothing else."""
+"""Members of a scalarset as parameters: opaque values that are equal or not, hashable, and usable as an index.
+
+Brokers are the scalarset that is called so; a model may name others (`scalarset("client")`), each of values of its own.
+"""
 
 from __future__ import annotations
 
+import zlib
+from functools import cache
 from typing import Any, Final, NoReturn
 
 from isrcheck.model.language.errors import mistake
 
-NO_ORDER: Final = "brokers have no order and no arithmetic"
-COMPARE: Final = "compare brokers with == and !=, or keep what is ordered in a number beside them"
+BROKER: Final = "broker"
+
+
+def no_order(of: str) -> tuple[str, str]:
+    """What is said of an operator that members of a scalarset do not have, and what to write instead."""
+    return (
+        f"{of}s have no order and no arithmetic",
+        f"compare {of}s with == and !=, or keep what is ordered in a number beside them",
+    )
 
 
 class BrokerId:
-    """One broker, known while the model is read; `s.log[b]` is its log, `int` its number for printing."""
+    """A member of a scalarset, a broker if it is no other; `s.log[b]` is its log, `number` its number for printing."""
 
-    __slots__ = ("number",)
+    __slots__ = ("number", "of")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, of: str = BROKER) -> None:
         object.__setattr__(self, "number", number)
+        object.__setattr__(self, "of", of)
 
     number: int
+    of: str
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise mistake(f"{self!r} gets another {name}", "parameters are not changed: assign a variable of the state")
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, BrokerId):
+            if self.of != other.of:
+                raise mistake(f"{self!r} is compared with {other!r}", f"compare a {self.of} with a {self.of}")
             return self.number == other.number
         if other is None or other is none:
             return False
         if isinstance(other, int | str):
-            raise mistake(f"{self!r} == {other!r} compares a broker with a value", "write self.broker(number)")
+            raise mistake(f"{self!r} == {other!r} compares a {self.of} with a value", self._remedy())
         return NotImplemented
 
     def __hash__(self) -> int:
-        return self.number  # that of a text differs between processes, and with it the order of a set
+        # That of a text differs between processes, and with it the order of a set.
+        return self.number if self.of == BROKER else _begin(self.of) + self.number
 
     def __index__(self) -> int:
         return self.number
 
     def __repr__(self) -> str:
-        return f"broker {self.number}"
+        return f"{self.of} {self.number}"
+
+    def _remedy(self) -> str:
+        return "write self.broker(number)" if self.of == BROKER else f"write self.members({self.of})[number]"
 
     def _refuse(self, other: object = None) -> NoReturn:
-        raise mistake(f"{NO_ORDER}: {self!r}", COMPARE)
+        what, remedy = no_order(self.of)
+        raise mistake(f"{what}: {self!r}", remedy)
 
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+
+
+@cache
+def _begin(of: str) -> int:
+    """A number of a name, the same in every process."""
+    return zlib.crc32(of.encode()) << 6
 
 
 class NoBroker:

@@ -1,37 +1,42 @@
 """Finite domains: what a variable, a field or a parameter can hold.
 
-A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of
-brokers frozenset of int, record tuple in the order of its fields, sequence tuple, messages frozenset of elements,
-per(...) tuple by index. Every domain orders its values; the order is that of the integers of their *leaves*, the
-scalars that a value is stored as, compared one after the other.
+A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of brokers
+frozenset of int, record tuple in the order of its fields, sequence and channel tuple, messages frozenset of elements,
+bag tuple of elements in their order, per(...) tuple by index. Every domain orders its values; the order is that of the
+integers of their *leaves*, the scalars that a value is stored as, compared one after the other.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from isrcheck.model.language.brokers import COMPARE, NO_ORDER
+from isrcheck.model.language.brokers import BROKER, no_order
 from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
 from isrcheck.model.language.expressions import Kind
 
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""How many elements the domain of a set of messages may have: each is one bit of the state."""
+"""How many elements the domain of a set of messages, or of a bag, may have: each is a leaf of the state."""
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable."""
+    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable.
+
+    `of` is the scalarset of a member or of a set of members.
+    """
 
     path: str
     kind: Kind
     low: int
     high: int
+    of: str = BROKER
 
 
 @dataclass(frozen=True)
@@ -181,14 +186,15 @@ class Enum(Domain):
 
 @dataclass(frozen=True)
 class Broker(Domain):
-    """A broker, or with `optional` first of all None; brokers are a scalarset: equal or not, never less or more."""
+    """A member of the scalarset `of`, or with `optional` first of all None: equal or not, never less or more."""
 
-    operators = (NO_ORDER, COMPARE)
+    operators = no_order(BROKER)
     optional: bool = False
     count: int = 0
+    of: str = BROKER
 
     def _scalars(self) -> list[Scalar]:
-        return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1)]
+        return [Scalar("", "broker", -1 if self.optional else 0, self.count - 1, self.of)]
 
     def encode(self, value: Value) -> list[int]:
         return [-1 if value is None else value]
@@ -208,18 +214,18 @@ class Broker(Domain):
 
     def __str__(self) -> str:
         numbers = f" from 0 to {self.count - 1}" if self.count else ""
-        return f"a broker{numbers}{' or none' if self.optional else ''}"
+        return f"{a_or_an(self.of)}{numbers}{' or none' if self.optional else ''}"
 
 
 @dataclass(frozen=True)
 class BrokerSet(Domain):
-    """A set of brokers, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
+    """A set of members of a scalarset, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
     operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
 
     def _scalars(self) -> list[Scalar]:
-        return [Scalar("", "set", 0, (1 << self.element.count) - 1)]
+        return [Scalar("", "set", 0, (1 << self.element.count) - 1, self.element.of)]
 
     def encode(self, value: Value) -> list[int]:
         return [sum(1 << broker for broker in value)]
@@ -243,7 +249,7 @@ class BrokerSet(Domain):
         return frozenset(self.element.from_json(x) for x in data)
 
     def __str__(self) -> str:
-        return f"a set of brokers{str(self.element).removeprefix('a broker')}"
+        return f"a set of {self.element.of}s{str(self.element).removeprefix(a_or_an(self.element.of))}"
 
 
 @dataclass(frozen=True)
@@ -302,7 +308,8 @@ class Sequence_(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.capacity, int) and self.capacity < 1:
-            raise mistake(f"a sequence of capacity {self.capacity} holds nothing", "give it room for one element")
+            what = f"a {type(self).__name__.lower().removesuffix('_')} of capacity {self.capacity}"
+            raise mistake(f"{what} holds nothing", "give it room for one element")
 
     def _scalars(self) -> list[Scalar]:
         slots = [
@@ -347,13 +354,7 @@ class Messages(Domain):
     @cached_property
     def elements(self) -> tuple[Value, ...]:
         """What the set can have, in order."""
-        found = tuple(itertools.islice(self.element.values(), LARGEST_SET + 1))
-        if len(found) > LARGEST_SET:
-            raise ModelError(
-                f"a set of messages over {self.element} has more than {LARGEST_SET} possible elements, "
-                "each a bit of the state; use fewer values or per(index, record)"
-            )
-        return found
+        return _elements(self.element, "a set of messages", "a bit")
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar(f"{{{self.element.to_json(x)}}}", "flag", 0, 1) for x in self.elements]
@@ -382,6 +383,93 @@ class Messages(Domain):
 
     def __str__(self) -> str:
         return f"a set over {self.element}"
+
+
+def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
+    """The values of a domain; `ModelError` where they are too many for a leaf of the state each."""
+    found = tuple(itertools.islice(domain.values(), LARGEST_SET + 1))
+    if len(found) > LARGEST_SET:
+        raise ModelError(
+            f"{what} over {domain} has more than {LARGEST_SET} possible elements, "
+            f"each {each} of the state; use fewer values or per(index, record)"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Bag(Domain):
+    """At most `capacity` elements in no order, equal ones as often as they are put: a number for each possible one."""
+
+    element: Domain
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.capacity, int) and self.capacity < 1:
+            raise mistake(f"a bag of size {self.capacity} holds nothing", "give it room for one element")
+
+    @cached_property
+    def elements(self) -> tuple[Value, ...]:
+        """What the bag can have, in order."""
+        return _elements(self.element, "a bag", "a number")
+
+    @cached_property
+    def positions(self) -> dict[Value, int]:
+        return {x: i for i, x in enumerate(self.elements)}
+
+    def of(self, elements: Iterable[Value]) -> Value:
+        """The bag with these elements: in order, so that equal bags are equal."""
+        return tuple(sorted(elements, key=self.positions.__getitem__))
+
+    def _scalars(self) -> list[Scalar]:
+        return [Scalar(f"{{{self.element.to_json(x)}}}", "number", 0, self.capacity) for x in self.elements]
+
+    def encode(self, value: Value) -> list[int]:
+        leaves = [0] * len(self.elements)
+        for x in value:
+            leaves[self.positions[x]] += 1
+        return leaves
+
+    def decode(self, leaves: Iterator[int]) -> Value:
+        return tuple([x for x in self.elements for _ in range(next(leaves))])
+
+    def contains(self, value: Value) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) <= self.capacity
+            and all(map(self.element.contains, value))
+            and self.of(value) == value
+        )
+
+    def values(self) -> Iterator[Value]:
+        yield from self._values(len(self.elements), self.capacity)
+
+    def _values(self, kinds: int, room: int) -> Iterator[Value]:
+        """The bags of the last so many elements; how often there is the first of them decides first."""
+        if kinds == 0:
+            yield ()
+            return
+        for times in range(room + 1):
+            mine = (self.elements[-kinds],) * times
+            yield from ((*mine, *others) for others in self._values(kinds - 1, room - times))
+
+    def to_json(self, value: Value) -> Any:
+        return [self.element.to_json(x) for x in value]
+
+    def from_json(self, data: Any) -> Value:
+        if not isinstance(data, list) or len(data) > self.capacity:
+            raise ValueError(f"{data!r} is not {self}")
+        return self.of(self.element.from_json(x) for x in data)
+
+    def __str__(self) -> str:
+        return f"a bag of at most {self.capacity} elements"
+
+
+@dataclass(frozen=True)
+class Channel(Sequence_):
+    """At most `capacity` elements on their way: put at the end, taken from the head. Stored as a sequence is."""
+
+    def __str__(self) -> str:
+        return f"a channel of at most {self.capacity} elements"
 
 
 @dataclass(frozen=True)
@@ -436,11 +524,25 @@ def _end(number: Any) -> Any:
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
+def a_or_an(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 # --- how a model writes them ----------------------------------------------------------------------------------------
 
 flag: Final = Flag()
 broker: Final = Broker()
 """One of the model's brokers; how many there are is the model's setting that `counts=broker`."""
+
+
+def scalarset(name: str) -> Broker:
+    """Values that are equal or not, under a name of the author's: `client = scalarset("client")`.
+
+    How many there are is the model's setting that `counts=client`; reports call them `client 0`, `client 1`.
+    """
+    if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise mistake(f"scalarset({name!r})", 'give a word of small letters in the singular: scalarset("client")')
+    return Broker(of=name)
 
 
 def number(low: int, high: int) -> Number:
@@ -481,14 +583,14 @@ def enum(*members: str) -> Enum:
 
 
 def optional(of: Broker) -> Broker:
-    """A broker or `none`: `optional(broker)`."""
+    """A member of a scalarset or `none`: `optional(broker)`."""
     if not isinstance(of, Broker):
-        raise mistake(f"optional({of}) is not known", "only a broker can be optional")
+        raise mistake(f"optional({of}) is not known", "only a broker can be optional, or another member of a scalarset")
     return replace(of, optional=True)
 
 
 def set_of(element: Broker) -> BrokerSet:
-    """A set of brokers: `set_of(broker)`."""
+    """A set of members of a scalarset: `set_of(broker)`."""
     if not isinstance(element, Broker) or element.optional:
         raise mistake(f"set_of({element}) is not known", "write set_of(broker), or messages(domain) for other elements")
     return BrokerSet(element)
@@ -507,10 +609,25 @@ def record(**fields_: Domain) -> Record:
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
     """A log: at most `capacity` values, appended at the end and truncated from there."""
-    _require_domain(element, "in a sequence")
+    return Sequence_(element, _room(element, capacity, "a sequence of capacity"))
+
+
+def channel(element: Domain, capacity: int) -> Channel:
+    """Messages on their way in order: put at the end, taken from the head, at most `capacity` of them at once."""
+    return Channel(element, _room(element, capacity, "a channel of capacity"))
+
+
+def bag(element: Domain, size: int) -> Bag:
+    """Messages on their way in no order: at most `size` at once, and two equal ones are two."""
+    return Bag(element, _room(element, size, "a bag of size"))
+
+
+def _room(element: Any, capacity: Any, what: str) -> Any:
+    """How many elements something holds at most."""
+    _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
-        raise mistake(f"a sequence of capacity {capacity!r}", "give a whole number")
-    return Sequence_(element, _end(capacity))
+        raise mistake(f"{what} {capacity!r}", "give a whole number")
+    return _end(capacity)
 
 
 def messages(element: Domain) -> Messages:
@@ -522,21 +639,32 @@ def messages(element: Domain) -> Messages:
 def per(index: Domain, element: Domain) -> Per:
     """A value for each of an index: `per(broker, number(0, 3))`."""
     known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
-    if not known or index == replace(broker, optional=True):
+    if not known or (isinstance(index, Broker) and index.optional):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
     _require_domain(element, "per something")
     return Per(index, element)
 
 
-def resolved(domain: Domain, brokers: int) -> Domain:
-    """The domain with the number of brokers filled in."""
+def scalarsets(domain: Domain) -> Iterator[Broker]:
+    """The scalarsets that a domain has members of, as they stand in it."""
     if isinstance(domain, Broker):
-        return replace(domain, count=brokers)
+        yield domain
+    for f in fields(domain):
+        part = getattr(domain, f.name)
+        for inner in part if isinstance(part, tuple) else (part,):
+            if isinstance(inner, Domain):
+                yield from scalarsets(inner)
+
+
+def resolved(domain: Domain, counts: Mapping[str, int]) -> Domain:
+    """The domain with the number of members of each scalarset filled in, by its name."""
+    if isinstance(domain, Broker):
+        return replace(domain, count=counts.get(domain.of, 0))
     changes: dict[str, Any] = {}
     for f in fields(domain):
         part = getattr(domain, f.name)
         if isinstance(part, Domain):
-            changes[f.name] = resolved(part, brokers)
+            changes[f.name] = resolved(part, counts)
         elif isinstance(part, Sequence) and part and isinstance(part[0], Domain):
-            changes[f.name] = tuple(resolved(p, brokers) for p in part)
+            changes[f.name] = tuple(resolved(p, counts) for p in part)
     return replace(domain, **changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.model.language.domains import Domain, Identity, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import Bag, Domain, Identity, Messages, Per, Record, Sequence_, Value
 from isrcheck.model.language.errors import TheState, mistake
 
 
@@ -31,7 +31,7 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
             return of in (None, domain)
         case Record():
             return any(has_identities(d, of) for d in domain.domains)
-        case Per() | Sequence_() | Messages():
+        case Per() | Sequence_() | Messages() | Bag():
             return has_identities(domain.element, of)
     return False
 
@@ -60,6 +60,6 @@ def _inside(domain: Domain, value: Value, of: Identity) -> Iterator[Value]:
         case Record():
             for inner, x in zip(domain.domains, value, strict=True):
                 yield from _inside(inner, x, of)
-        case Per() | Sequence_() | Messages():
+        case Per() | Sequence_() | Messages() | Bag():
             for x in value:
                 yield from _inside(domain.element, x, of)

@@ -9,8 +9,9 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
-from isrcheck.model.language.brokers import BrokerId, none
+from isrcheck.model.language.brokers import BROKER, BrokerId, none
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -19,8 +20,8 @@ from isrcheck.model.language.domains import (
     Record,
     Sequence_,
     Value,
-    broker,
     resolved,
+    scalarsets,
 )
 from isrcheck.model.language.errors import (
     ModelError,
@@ -88,7 +89,7 @@ class Model:
         self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
         refuse_clashes(self)
         self.check_settings()
-        self._domains = {name: resolved(d, self.broker_count) for name, d in self._declared_variables().items()}
+        self._domains = {name: self.resolved(d) for name, d in self._declared_variables().items()}
         for name, domain in self._domains.items():
             if leaves(domain) > MOST_LEAVES:
                 what = f"variable {name!r} has {_many(leaves(domain))} parts, and {MOST_LEAVES:,} at most are explored"
@@ -183,14 +184,36 @@ class Model:
         return self._domains
 
     @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many members each scalarset has, by its name."""
+        found: dict[str, int] = {}
+        for name, declared in self.declared_settings().items():
+            if declared.counts is not None:
+                found.setdefault(declared.counts.of, self.settings[name])
+        return found
+
+    @property
     def broker_count(self) -> int:
-        counting = [n for n, s in self.declared_settings().items() if s.counts is not None]
-        return self.settings[counting[0]] if counting else 0
+        return self.counts.get(BROKER, 0)
 
     @cached_property
     def brokers(self) -> tuple[BrokerId, ...]:
         """Every broker."""
         return tuple(map(BrokerId, range(self.broker_count)))
+
+    def members(self, of: Broker) -> tuple[BrokerId, ...]:
+        """Every member of a scalarset: `self.members(client)`."""
+        self._require_counted(of)
+        return tuple(x for x in self.everybody if x.of == of.of)
+
+    @cached_property
+    def everybody(self) -> tuple[BrokerId, ...]:
+        """The members of all scalarsets, in the order of the settings that count them."""
+        return tuple(BrokerId(number, name) for name, count in self.counts.items() for number in range(count))
+
+    def resolved(self, domain: Domain) -> Domain:
+        """The domain with as many members of each scalarset as there are."""
+        return resolved(domain, self.counts)
 
     def broker(self, number: int) -> BrokerId:
         """One particular broker: a model that names one distinguishes it from the others."""
@@ -218,16 +241,22 @@ class Model:
             if has_identities(domain):
                 what = f"parameter {name} of {method.__name__} is {domain}"
                 raise mistake_in(method, what, "read it from the state: nothing else knows one")
-        domains = [resolved(domain, self.broker_count) for domain in given.values()]
+        for domain in given.values():
+            for of in scalarsets(domain):
+                self._require_counted(of)
+        domains = [self.resolved(domain) for domain in given.values()]
         count = product(map(values_of, domains))
         if count > MOST_INSTANCES:
             what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"
             raise mistake_in(method, what, "give them smaller domains")
-        if self.broker_count == 0 and any(broker in (d,) for d in parameters.values()):
-            where = f"{self.__stands__}: model {self.name()}"
-            raise ModelError(f"{where} has brokers but no setting that counts them; write counts=broker")
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
+
+    def _require_counted(self, of: Broker) -> None:
+        """Raises `ModelError` where a scalarset has no member."""
+        if not self.counts.get(of.of):
+            where = f"{self.__stands__}: model {self.name()}"
+            raise ModelError(f"{where} has {of.of}s but no setting that counts them; write counts={of.of}")
 
 
 def _many(count: int) -> str:
@@ -335,13 +364,13 @@ def as_parameter(domain: Domain, value: Value) -> Any:
     """A value of a domain as a model's methods take it: brokers opaque, records as dicts."""
     match domain:
         case Broker():
-            return none if value is None else BrokerId(value)
+            return none if value is None else BrokerId(value, domain.of)
         case BrokerSet():
-            return frozenset(map(BrokerId, value))
+            return frozenset(BrokerId(x, domain.element.of) for x in value)
         case Record():
             values = map(as_parameter, domain.domains, value)
             return GivenRecord(zip(domain.names, values, strict=True))
-        case Per() | Sequence_():
+        case Per() | Sequence_() | Bag():
             return GivenSequence(as_parameter(domain.element, x) for x in value)
         case Messages():
             return GivenSequence(as_parameter(domain.element, x) for x in domain.elements if x in value)

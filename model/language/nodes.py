@@ -17,13 +17,17 @@ LARGEST: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Leaf:
-    """One scalar of a state: its position, its path for people (`log[1].length`), its kind and its interval."""
+    """One scalar of a state: its position, its path for people (`log[1].length`), its kind and its interval.
+
+    `of` is the scalarset of a broker, or of a set of brokers: both words stand for its members.
+    """
 
     index: int
     path: str
     kind: Kind
     low: int
     high: int
+    of: str = "broker"
 
     @cached_property
     def expression(self) -> Expression:

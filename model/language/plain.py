@@ -10,14 +10,16 @@ An operation without a meaning (the record past a log's end) gives `Undefined`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NoReturn, Protocol
 
-from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker, no_order
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
+    Channel,
     Domain,
     Enum,
     Flag,
@@ -30,6 +32,7 @@ from isrcheck.model.language.domains import (
     Value,
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
+from isrcheck.model.language.values import text_of
 
 State = tuple[Value, ...]
 Path = tuple[Any, ...]
@@ -89,7 +92,7 @@ class Undefined(OfTheState):
         match self._domain:
             case Record():
                 return self._of(self._domain.fields[name][1], name)
-            case Sequence_() if name in ("first", "last", "at"):
+            case Sequence_() if name in ("first", "last", "at", "head"):
                 return self._of(self._domain.element)
         return self._of(None)
 
@@ -285,6 +288,19 @@ class PlainBroker(Plain):
     __slots__ = ()
     domain: Broker
 
+    def __eq__(self, other: object) -> Any:
+        require_alike(self, other)
+        return Plain.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        require_alike(self, other)
+        return Plain.__ne__(self, other)
+
+    __hash__ = OfTheState.__hash__
+
+    def _operators(self) -> tuple[str, str]:
+        return no_order(self.domain.of)
+
     def _may_be_none(self) -> bool:
         return self.domain.optional
 
@@ -296,6 +312,19 @@ class PlainBroker(Plain):
 class PlainSet(Plain):
     __slots__ = ()
     domain: BrokerSet
+
+    def _members(self) -> list[BrokerId]:
+        return [BrokerId(number, self.domain.element.of) for number in sorted(self.value)]
+
+    def __eq__(self, other: object) -> Any:
+        require_alike(self, other)
+        return Plain.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        require_alike(self, other)
+        return Plain.__ne__(self, other)
+
+    __hash__ = OfTheState.__hash__
 
     def __or__(self, other: Any) -> Any:
         return self._binary(other, frozenset.union)
@@ -310,37 +339,48 @@ class PlainSet(Plain):
         return self._binary(other, lambda a, b: b - a)
 
     def __le__(self, other: Any) -> Any:
+        require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
 
     def __ge__(self, other: Any) -> Any:
+        require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
 
     __ror__, __rand__ = __or__, __and__
 
     def _binary(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        require_alike(self, other)
         if isinstance(other, Undefined):
             return other
-        return PlainSet(operation(self.value, plain_value(other)), self.domain)
+        return self._beside(other, operation(self.value, plain_value(other)))
+
+    def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
+        """A set made of this one and an operand: of an empty one nobody knows of which scalarset it is."""
+        of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
+        return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
 
     def has(self, broker: Any) -> Any:
+        require_alike(self, broker)
         return broker if isinstance(broker, Undefined) else flag_of(plain_value(broker) in self.value)
 
     def including(self, broker: Any) -> Any:
-        return broker if isinstance(broker, Undefined) else PlainSet(self.value | only(broker), self.domain)
+        require_alike(self, broker)
+        return broker if isinstance(broker, Undefined) else self._beside(broker, self.value | only(broker))
 
     def excluding(self, broker: Any) -> Any:
-        return broker if isinstance(broker, Undefined) else PlainSet(self.value - only(broker), self.domain)
+        require_alike(self, broker)
+        return broker if isinstance(broker, Undefined) else self._beside(broker, self.value - only(broker))
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         result: Any = TRUE
-        for broker in sorted(self.value):
-            result = result & holds(BrokerId(broker))
+        for member in self._members():
+            result = result & holds(member)
         return result
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         result: Any = FALSE
-        for broker in sorted(self.value):
-            result = result | holds(BrokerId(broker))
+        for member in self._members():
+            result = result | holds(member)
         return result
 
     @property
@@ -350,6 +390,34 @@ class PlainSet(Plain):
     @property
     def is_empty(self) -> PlainFlag:
         return flag_of(not self.value)
+
+
+def scalarset_of(operand: Any) -> str | None:
+    """The scalarset that an operand is a member of, or has members of; None for none of them, and for what is none."""
+    match operand:
+        case BrokerId():
+            return operand.of
+        case PlainBroker() if operand.value is not None:
+            return operand.domain.of
+        case PlainSet() if operand.value:
+            return operand.domain.element.of
+        case set() | frozenset() | list() | tuple():
+            found = {scalarset_of(x) for x in operand} - {None}
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def require_alike(one: Any, other: Any) -> None:
+    """Raises `ModelError` where two operands are of different scalarsets."""
+    mine, theirs = scalarset_of(one), scalarset_of(other)
+    if mine is not None and theirs is not None and mine != theirs:
+        raise mistake(f"{other!r} is of the {theirs}s", f"use one of the {mine}s")
+
+
+def require_of(of: str, operand: Any) -> None:
+    """Raises `ModelError` where an operand is of another scalarset."""
+    if scalarset_of(operand) not in (of, None):
+        raise mistake(f"{operand!r} is of the {scalarset_of(operand)}s", f"use one of the {of}s")
 
 
 def only(broker: Any) -> frozenset[int]:
@@ -434,6 +502,7 @@ class PlainPer(Part):
     _domain: Per
 
     def __getitem__(self, index: Any) -> Any:
+        self._require_index(index)
         key = plain_value(index)
         if isinstance(key, Undefined):
             return self._undefined(key._failure)
@@ -444,12 +513,17 @@ class PlainPer(Part):
         return part(self._domain.element, self._value[position], self._state, (*self._path, step))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._require_index(index)
         key = plain_value(index)
         position = None if isinstance(key, Undefined) else self._domain.positions.get(key)
         if position is None:
             value = key if isinstance(key, Undefined) else self._outside(key)
         step = step_to(position or 0, isinstance(index, Plain | PlainFlag | Undefined))
         self._assign(value, (step,), self._domain.element)
+
+    def _require_index(self, index: Any) -> None:
+        if isinstance(self._domain.index, Broker):
+            require_of(self._domain.index.of, index)
 
     def _outside(self, key: Any) -> Undefined:
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
@@ -504,7 +578,7 @@ class PlainSequence(Part):
         if isinstance(x, Undefined):
             return x._of(ANY_NUMBER)
         if x not in value:
-            return Undefined(f"the offset of {shown_key(x)}, which is not in the sequence")
+            return Undefined(f"the offset of {text_of(self._domain.element, x)}, which is not in the sequence")
         return PlainNumber(value.index(x), ANY_NUMBER)
 
     def is_prefix_of(self, other: Any) -> Any:
@@ -571,6 +645,79 @@ class PlainMessages(Part):
         return flag_of(not self._plain)
 
 
+class PlainBag(Part):
+    __slots__ = ()
+    _domain: Bag
+
+    def has(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x if isinstance(x, Undefined) else flag_of(x in self._plain)
+
+    def count(self, element: Any) -> Any:
+        x = stored(self._domain.element, element)
+        return x._of(ANY_NUMBER) if isinstance(x, Undefined) else PlainNumber(self._plain.count(x), ANY_NUMBER)
+
+    def put(self, element: Any) -> None:
+        x, value = stored(self._domain.element, element), self._plain
+        if not isinstance(x, Undefined) and len(value) == self._domain.capacity:
+            x = Undefined(f"something put into a full bag of {self._domain.capacity} elements")
+        self._change(x, lambda: self._domain.of((*value, x)))
+
+    def take(self, element: Any) -> None:
+        x, value = stored(self._domain.element, element), self._plain
+        if not isinstance(x, Undefined) and x not in value:
+            x = Undefined(f"{text_of(self._domain.element, x)} taken, which is not in the bag")
+        self._change(x, lambda: (*value[: value.index(x)], *value[value.index(x) + 1 :]))
+
+    @property
+    def size(self) -> PlainNumber:
+        return PlainNumber(len(self._plain), ANY_NUMBER)
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return flag_of(not self._plain)
+
+    @property
+    def is_full(self) -> PlainFlag:
+        return flag_of(len(self._plain) == self._domain.capacity)
+
+
+class PlainChannel(Part):
+    """A sequence that is read and changed at its ends alone."""
+
+    __slots__ = ()
+    _domain: Channel
+
+    @property
+    def _line(self) -> PlainSequence:
+        return PlainSequence(self._domain, self._plain, None, ())
+
+    @property
+    def head(self) -> Any:
+        return self._line.first
+
+    @property
+    def length(self) -> PlainNumber:
+        return self._line.length
+
+    @property
+    def is_empty(self) -> PlainFlag:
+        return self._line.is_empty
+
+    @property
+    def is_full(self) -> PlainFlag:
+        return self._line.is_full
+
+    def has(self, element: Any) -> Any:
+        return self._line.has(element)
+
+    def put(self, element: Any) -> None:
+        self._assign(self._line.appended(element))
+
+    def take(self) -> None:
+        self._assign(self._line.without_first())
+
+
 class Index:
     """A step of a path into per(...): the position, and whether the state decided it."""
 
@@ -598,7 +745,7 @@ class Settled:
         self.value = value
 
 
-CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove")
+CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
 """Methods that assign."""
 LITERAL: Final = frozenset({int, str, bool, type(None)})
 SCALAR: Final = (Plain, PlainFlag)
@@ -616,11 +763,21 @@ PARTS: Final[dict[type[Domain], type[Part]]] = {
     Per: PlainPer,
     Sequence_: PlainSequence,
     Messages: PlainMessages,
+    Bag: PlainBag,
+    Channel: PlainChannel,
 }
 
 
 def shown_key(key: Any) -> str:
-    return "none" if key is None else str(key)
+    """A value of which no domain is known."""
+    match key:
+        case None:
+            return "none"
+        case bool():
+            return str(key).lower()
+        case frozenset():
+            return "{" + ", ".join(sorted(map(shown_key, key), key=lambda text: (len(text), text))) + "}"
+    return str(key)
 
 
 def part(domain: Domain, value: Value, state: Changing | None, path: Path) -> Any:
@@ -643,10 +800,15 @@ def lifted(value: Any) -> Any:
     if isinstance(value, str):
         return PlainMember(value, Enum((value,)))
     if isinstance(value, BrokerId | NoBroker):
-        return PlainBroker(plain_value(value), ANY_BROKER)
+        return PlainBroker(plain_value(value), _any_of([value]))
     if isinstance(value, set | frozenset):
-        return PlainSet(plain_value(value), BrokerSet(ANY_BROKER))
+        return PlainSet(plain_value(value), BrokerSet(_any_of(value)))
     return value
+
+
+def _any_of(members: Iterable[Any]) -> Broker:
+    """The domain of a plain value, which says no more than of which scalarset it is."""
+    return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
@@ -688,6 +850,8 @@ def stored(domain: Domain, value: Any) -> Any:
         return identity_value(domain, value)
     if isinstance(value, Settled):
         return value.value
+    if isinstance(domain, Broker | BrokerSet):
+        require_of(domain.of if isinstance(domain, Broker) else domain.element.of, value)
     made: Any
     if isinstance(value, HELD):
         made = plain_value(value)
@@ -699,6 +863,9 @@ def stored(domain: Domain, value: Any) -> Any:
     elif isinstance(domain, Messages) and isinstance(value, list | tuple):
         made = joined(stored(domain.element, x) for x in value)
         made = made if isinstance(made, Undefined) else frozenset(made)
+    elif isinstance(domain, Bag) and isinstance(value, list | tuple):
+        made = joined(stored(domain.element, x) for x in value)
+        made = made if isinstance(made, Undefined) else domain.of(made)
     else:
         made = plain_value(value)
     if isinstance(made, Undefined) or domain.contains(made):

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, Final
 
 from isrcheck.model.language import logic
-from isrcheck.model.language.brokers import BrokerId, NoBroker
-from isrcheck.model.language.domains import BrokerSet, Record
+from isrcheck.model.language.brokers import BROKER, BrokerId, NoBroker
+from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.expressions import LARGEST
 from isrcheck.model.language.plain import PlainFlag, Undefined
@@ -24,7 +24,7 @@ from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
 """Steps that a text takes in one state: a text of others is to end, too."""
-WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "size", "is_none"])
+WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
 """What values of the state have, records aside: what changes the state is not among it."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -92,10 +92,27 @@ class Reading:
             return
         name, over, at = binders[0]
         self.begin = at
-        members = [(b, True) for b in self.m.brokers] if over is None else self._members(over, known)
+        members = [(b, True) for b in self._members_meant(at)] if over is None else self._members(over, known)
         for x, inside in members:
             for others, rest in self._choices(binders[1:], {**known, name: x}, _both(among, inside)):
                 yield {name: x, **others}, rest
+
+    def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
+        """The members of each scalarset by what a text calls them: `clients`."""
+        return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.counts}
+
+    def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
+        """What a quantifier goes through that does not say it: brokers, or the only scalarset that there is."""
+        found = self._scalarsets()
+        if len(found) != 1 and not self.m.brokers:
+            names = " or ".join(f"in {name}" for name in found) or "in range(...) of a setting"
+            raise error_at(self.text, at, "the model has no brokers to go through", f"say what: {names}")
+        return next(iter(found.values())) if len(found) == 1 else self.m.brokers
+
+    def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
+        """What a set may have."""
+        of = domain.element.of if isinstance(domain, BrokerSet) else BROKER
+        return self._scalarsets().get(f"{of}s", ())
 
     def of(self, node: ast.expr, known: dict[str, Any]) -> Any:
         """The value of a part of the condition; `known` are the names that quantifiers bind."""
@@ -156,9 +173,22 @@ class Reading:
             return self.s
         if name in ("self", "m", "model"):
             return self.m
+        if (of := self._scalarsets().get(name)) is not None:
+            return of
+        if name == "brokers":
+            raise self._error(node, "the model has no brokers", nearest(name, self._scalarsets()))
         if name[0] != "_" and hasattr(self.m, name):
             return getattr(self.m, name)
-        names = {*known, "s", "brokers", *self.m.domains, *self.m.settings, *FUNCTIONS, *QUANTIFIERS}
+        names = {
+            *known,
+            "s",
+            "brokers",
+            *self._scalarsets(),
+            *self.m.domains,
+            *self.m.settings,
+            *FUNCTIONS,
+            *QUANTIFIERS,
+        }
         raise self._error(node, f"there is no {name!r}", nearest(name, names))
 
     def _attribute(self, node: ast.Attribute, known: dict[str, Any]) -> Any:
@@ -180,6 +210,9 @@ class Reading:
         of, index = self.of(node.value, known), self.of(node.slice, known)
         if isinstance(of, LISTS) and type(index) is not int:
             raise self._error(node, f"[{index!r}] of a list", "write a number that the state does not decide")
+        by = getattr(_domain_of(of), "index", None)
+        if isinstance(by, Broker) and isinstance(node.slice, ast.Constant) and index in range(by.count):
+            index = BrokerId(index, by.of)  # `log[0]`, as reports have it
         with self._at(node):
             return of[index]
 
@@ -310,7 +343,7 @@ class Reading:
         values = self.of(node, known)
         if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):
             with self._at(node):
-                return [(b, values.has(b)) for b in self.m.brokers]
+                return [(b, values.has(b)) for b in self._members_of(_domain_of(values))]
         if not isinstance(values, LISTS) or values[LONGEST:]:
             what = f"{ast.unparse(node)} has no members to go through"
             raise self._error(node, what, "write brokers, a set of brokers, or range(...) of a setting")

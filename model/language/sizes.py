@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from isrcheck.model.language.domains import (
+    Bag,
     Broker,
     BrokerSet,
     Domain,
@@ -46,6 +47,9 @@ def values(domain: Domain) -> int:
             return _power(values(domain.element), domain.capacity)  # of the longest ones
         case Messages():
             return _power(2, values(domain.element))
+        case Bag():
+            kinds = values(domain.element)
+            return HUGE if kinds >= HUGE else min(HUGE, math.comb(kinds + domain.capacity, domain.capacity))
         case Per():
             return _power(values(domain.element), values(domain.index))
     return HUGE
@@ -58,7 +62,7 @@ def leaves(domain: Domain) -> int:
             return sum(map(leaves, domain.domains))
         case Sequence_():
             return 1 + domain.capacity * leaves(domain.element)
-        case Messages():
+        case Messages() | Bag():
             return values(domain.element)
         case Per():
             return values(domain.index) * leaves(domain.element)

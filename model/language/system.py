@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from isrcheck.model.language.domains import Domain, Value
+from isrcheck.model.language.brokers import BROKER, BrokerId
+from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Value
 from isrcheck.model.language.expressions import FALSE, Expression, Leaf, render
 
 
@@ -35,11 +36,21 @@ class Label:
         inner = ", ".join(f"{name}={shown(value)}" for name, value in self.to_json().items())
         return f"{self.action}({inner})"
 
+    def members(self) -> Iterator[BrokerId]:
+        """The members of scalarsets among the parameters, those of a set in order."""
+        for (_, value), domain in zip(self.parameters, self.domains, strict=True):
+            if isinstance(domain, Broker) and value is not None:
+                yield BrokerId(value, domain.of)
+            elif isinstance(domain, BrokerSet):
+                yield from (BrokerId(x, domain.element.of) for x in sorted(value))
+
 
 def actor_of(actor: str, label: Label) -> str:
-    """Who acts in an instance: a plain word, or the broker that the parameter of that name is."""
-    value = dict(label.parameters).get(actor, actor)
-    return value if isinstance(value, str) else f"broker {value}"
+    """Who acts in an instance: a plain word, or the member of a scalarset that the parameter of that name is."""
+    for (name, value), domain in zip(label.parameters, label.domains, strict=True):
+        if name == actor and not isinstance(value, str):
+            return f"{domain.of if isinstance(domain, Broker) else BROKER} {value}"
+    return dict(label.parameters).get(actor, actor)  # type: ignore[no-any-return]
 
 
 def shown(data: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.concrete import ConcreteState
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
 from isrcheck.model.language.errors import mistake, nearest
 from isrcheck.model.language.marks import Method
 from isrcheck.model.language.model import TOLD, Model
@@ -114,12 +114,12 @@ def seen(domain: Domain, value: Value) -> Any:
     """A value of a domain as sentences read it."""
     match domain:
         case Broker():
-            return None if value is None else BrokerId(value)
+            return None if value is None else BrokerId(value, domain.of)
         case BrokerSet():
-            return SeenBrokers(map(BrokerId, value))
+            return SeenBrokers(BrokerId(x, domain.element.of) for x in value)
         case Record():
             return SeenRecord(domain, value)
-        case Sequence_():
+        case Sequence_() | Bag():
             return SeenSequence(seen(domain.element, x) for x in value)
         case Messages():
             return SeenSequence(seen(domain.element, x) for x in domain.elements if x in value)

@@ -48,7 +48,7 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
     for name, domain in model.domains.items():
         variables.append(Variable(name, domain, len(leaves)))
         for s in domain.scalars:
-            leaves.append(Leaf(len(leaves), name + s.path, s.kind, s.low, s.high))
+            leaves.append(Leaf(len(leaves), name + s.path, s.kind, s.low, s.high, s.of))
     return tuple(variables), tuple(leaves)
 
 

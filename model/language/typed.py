@@ -119,6 +119,39 @@ class Messages(Value, Generic[T]):
     def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
 
 
+class Bag(Value, Generic[T]):
+    """Messages in no order, equal ones as often as they were put."""
+
+    def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
+    def count(self, element: Any) -> Number: ...  # type: ignore[empty-body]
+    def put(self, element: Any) -> None: ...
+    def take(self, element: Any) -> None: ...
+
+    @property
+    def size(self) -> Number: ...  # type: ignore[empty-body]
+    @property
+    def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
+    @property
+    def is_full(self) -> Flag: ...  # type: ignore[empty-body]
+
+
+class Channel(Value, Generic[T]):
+    """Messages in order: put at the end, taken from the head."""
+
+    def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
+    def put(self, element: Any) -> None: ...
+    def take(self) -> None: ...
+
+    @property
+    def head(self) -> T: ...  # type: ignore[empty-body]
+    @property
+    def length(self) -> Number: ...  # type: ignore[empty-body]
+    @property
+    def is_empty(self) -> Flag: ...  # type: ignore[empty-body]
+    @property
+    def is_full(self) -> Flag: ...  # type: ignore[empty-body]
+
+
 class Per(Value, Generic[I, T]):
     """One part for each value of an index."""
 

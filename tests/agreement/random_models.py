@@ -43,11 +43,21 @@ class Shape:
     parts: tuple[tuple[str, Shape], ...] = ()
 
 
-SCALARS = ("flag", "number", "enum", "broker", "optional", "set")
+SCALARS = ("flag", "number", "enum", "broker", "optional", "set", "client", "maybe", "clients")
+LINES = ("sequence", "channel")
+"""What has its elements in order."""
 FLAG = Shape("flag", "flag")
 BROKER = Shape("broker", "broker")
 OPTIONAL = Shape("optional", "optional(broker)")
 SET = Shape("set", "set_of(broker)")
+CLIENT = Shape("client", "client")
+MAYBE = Shape("maybe", "optional(client)")
+CLIENTS = Shape("clients", "set_of(client)")
+SIMPLE = {s.kind: s for s in (FLAG, BROKER, OPTIONAL, SET, CLIENT, MAYBE, CLIENTS)}
+HOLDS = {"optional": BROKER, "maybe": CLIENT}
+"""What a place that may hold none holds."""
+CHOSEN_FROM = {"set": OPTIONAL, "clients": MAYBE}
+"""What a set may be asked for."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,7 @@ class Author:
         self.draw = draw
         self.bold = self.chance(4)
         self.brokers = self.pick([1, 2, 2, 3, 3])
+        self.clients = self.pick([1, 2, 2, 3])
         self.names = itertools.count()
         self.scope: list[tuple[str, Shape]] = []
         self.askable: list[str] = []
@@ -101,27 +112,30 @@ class Author:
                 members = ("red", "green", "blue")[: self.pick([1, 2, 2, 3])]
                 return Shape("enum", f"enum({', '.join(map(repr, members))})", members=members)
             case kind:
-                return {"flag": FLAG, "broker": BROKER, "optional": OPTIONAL, "set": SET}[kind]
+                return SIMPLE[kind]
 
     def shape(self, depth: int) -> Shape:
-        kind = self.pick([*SCALARS, "record", "sequence", "messages", "per", "per"]) if depth else self.pick(SCALARS)
+        kind = self.pick([*SCALARS, "record", *LINES, "messages", "bag", "per", "per"]) if depth else self.pick(SCALARS)
         if kind in SCALARS:
             return self.scalar([kind])
         if kind == "record":
             fields = tuple((name, self.shape(depth - 1)) for name in ("f", "g")[: self.number(1, 2)])
             return Shape(kind, f"record({', '.join(f'{n}={d.text}' for n, d in fields)})", parts=fields)
-        if kind == "sequence":
+        if kind in LINES:
             element, capacity = self.shape(depth - 1), self.number(1, 3)
-            text = f"sequence({element.text}, {capacity})"
+            text = f"{kind}({element.text}, {capacity})"
             return Shape(kind, text, high=capacity, parts=(("element", element),))
-        if kind == "messages":
-            element = self.scalar(("flag", "enum", "broker", "optional", "number"))
+        if kind in ("messages", "bag"):
+            element = self.scalar(("flag", "enum", "broker", "optional", "number", "client", "maybe"))
             if self.chance(2):
-                fields = (("f", element), ("g", self.scalar(("flag", "broker", "enum"))))
+                fields = (("f", element), ("g", self.scalar(("flag", "broker", "enum", "client"))))
                 text = f"record({', '.join(f'{n}={d.text}' for n, d in fields)})"
                 element = Shape("record", text, parts=fields)
+            if kind == "bag":
+                size = self.number(1, 3)
+                return Shape(kind, f"bag({element.text}, {size})", high=size, parts=(("element", element),))
             return Shape(kind, f"messages({element.text})", parts=(("element", element),))
-        index, element = self.scalar(("broker", "number", "enum", "flag")), self.shape(depth - 1)
+        index, element = self.scalar(("broker", "number", "enum", "flag", "client")), self.shape(depth - 1)
         return Shape(kind, f"per({index.text}, {element.text})", parts=(("index", index), ("element", element)))
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -136,6 +150,8 @@ class Author:
                 return Code(f"minimum(maximum({code.text}, {shape.low}), {shape.high})", code.plain)
             case "broker":
                 return self.scalar_code(BROKER if only_plain else self.pick([BROKER, OPTIONAL]), depth, only_plain)
+            case "client":
+                return self.scalar_code(CLIENT if only_plain else self.pick([CLIENT, MAYBE]), depth, only_plain)
             case kind if kind in SCALARS:
                 return self.scalar_code(shape, depth, only_plain)
             case "record":
@@ -147,6 +163,9 @@ class Author:
             case "per":
                 (_, index), (_, element) = shape.parts
                 return self.listed([self.value(element, depth - 1, only_plain) for _ in range(self.count(index))])
+            case "channel" | "bag":
+                length = self.number(0, shape.high)
+                return self.listed([self.value(shape.parts[0][1], depth - 1, only_plain) for _ in range(length)])
             case "sequence":
                 same = [r for r in self.routes if r.shape == shape]
                 if same and not only_plain and self.chance(2):
@@ -177,8 +196,9 @@ class Author:
             return Code(f"when({x} < {shape.high}, {x} + 1, {self.pick([x, str(shape.low)])})")
         if shape.kind == "flag":
             return self.negated(self.flag(1))
-        if shape.kind == "set" and self.chance(2):
-            held, member = self.path(self.pick(self.of_kind("set")), 0), self.scalar_code(OPTIONAL, 1).text
+        if shape.kind in CHOSEN_FROM and self.chance(2):
+            held = self.path(self.pick(self.of_kind(shape.kind)), 0)
+            member = self.scalar_code(CHOSEN_FROM[shape.kind], 1).text
             return Code(f"{held}.{self.pick(['including', 'excluding'])}({member})")
         changes = self.readable(shape) if shape.kind in SCALARS else []
         if changes and self.chance(2):
@@ -189,8 +209,8 @@ class Author:
         return Code("[" + ", ".join(c.text for c in codes) + "]")
 
     def count(self, index: Shape) -> int:
-        sizes = {"broker": self.brokers, "number": index.high - index.low + 1, "enum": len(index.members), "flag": 2}
-        return sizes[index.kind]
+        sizes = {"broker": self.brokers, "client": self.clients, "enum": len(index.members), "flag": 2}
+        return sizes.get(index.kind, index.high - index.low + 1)
 
     def scalar_code(self, shape: Shape, depth: int, only_plain: bool = False) -> Code:
         choices: list[Callable[[], Code]] = [lambda: self.constant(shape)]
@@ -199,8 +219,8 @@ class Author:
             for n, s in self.scope
             if s.kind == shape.kind and (s.kind != "enum" or set(s.members) <= set(shape.members))
         ]
-        if shape.kind == "optional":
-            held += [n for n, s in self.scope if s.kind == "broker"]
+        if shape.kind in HOLDS:
+            held += [n for n, s in self.scope if s == HOLDS[shape.kind]]
         choices += [lambda: Code(self.pick(held), True)] * (3 if held else 0)
         if not only_plain:
             read = self.readable(shape)
@@ -213,9 +233,7 @@ class Author:
     def readable(self, shape: Shape) -> list[Route]:
         if shape.kind == "enum":
             return [r for r in self.routes if r.shape == shape]
-        return [
-            r for r in self.routes if r.shape.kind == shape.kind or (shape.kind, r.shape.kind) == ("optional", "broker")
-        ]
+        return [r for r in self.routes if r.shape.kind == shape.kind or r.shape == HOLDS.get(shape.kind)]
 
     def constant(self, shape: Shape) -> Code:
         match shape.kind:
@@ -227,10 +245,15 @@ class Author:
                 return Code(repr(self.pick(shape.members)), True)
             case "broker":
                 return Code(f"self.broker({self.number(0, self.brokers - 1)})", True)
-            case "optional":
-                return Code("none", True) if self.chance(2) else self.constant(BROKER)
+            case "client":
+                return Code(f"self.members(client)[{self.number(0, self.clients - 1)}]", True)
+            case "optional" | "maybe":
+                return Code("none", True) if self.chance(2) else self.constant(HOLDS[shape.kind])
             case "set":
                 chosen = [f"self.broker({i})" for i in range(self.brokers) if self.chance(2)]
+                return Code("{" + ", ".join(chosen) + "}" if chosen else "set()", True)
+            case "clients":
+                chosen = [f"self.members(client)[{i}]" for i in range(self.clients) if self.chance(2)]
                 return Code("{" + ", ".join(chosen) + "}" if chosen else "set()", True)
         raise AssertionError(shape.kind)
 
@@ -244,8 +267,8 @@ class Author:
                 return self.flag(depth + 1)
             case "number":
                 return self.arithmetic(shape, depth)
-            case "set":
-                return self.combined_set(depth)
+            case "set" | "clients":
+                return self.combined_set(shape, depth)
         return self.chosen(shape, depth)
 
     def arithmetic(self, shape: Shape, depth: int) -> Code:
@@ -262,9 +285,14 @@ class Author:
             Code(f"maximum({a.text}, {b.text})", plain),
             Code(counted, all(c.plain for c in conditions)),
         ]
-        sequences, sets = self.of_kind("sequence"), self.of_kind("set")
+        sequences = [r for kind in LINES for r in self.of_kind(kind)]
+        sets = [*self.of_kind("set"), *self.of_kind("clients")]
         if sequences:
             options += [Code(f"{self.path(self.pick(sequences), depth)}.length")] * 3
+        if bags := self.of_kind("bag"):
+            route = self.pick(bags)
+            counted = f"count({self.value(route.shape.parts[0][1], depth).text})"
+            options += [Code(f"{self.path(route, depth)}.{self.pick(['size', counted])}")] * 2
         if sets:
             options.append(Code(f"{self.path(self.pick(sets), depth)}.size"))
         return self.pick(options)  # type: ignore[no-any-return]
@@ -272,11 +300,11 @@ class Author:
     def of_kind(self, kind: str) -> list[Route]:
         return [r for r in self.routes if r.shape.kind == kind]
 
-    def combined_set(self, depth: int) -> Code:
-        a, b = self.scalar_code(SET, depth), self.scalar_code(SET, depth)
-        sets = self.of_kind("set")
+    def combined_set(self, shape: Shape, depth: int) -> Code:
+        a, b = self.scalar_code(shape, depth), self.scalar_code(shape, depth)
+        sets = self.of_kind(shape.kind)
         if sets and self.chance(3):
-            member, held = self.scalar_code(OPTIONAL, depth).text, self.path(self.pick(sets), depth)
+            member, held = self.scalar_code(CHOSEN_FROM[shape.kind], depth).text, self.path(self.pick(sets), depth)
             return Code(f"{held}.{self.pick(['including', 'excluding'])}({member})")
         return Code(f"({a.text} {self.pick('|&-')} {b.text})", a.plain and b.plain)
 
@@ -305,10 +333,10 @@ class Author:
         path, operators = self.path(route, 0), ["==", "!="]
         if route.shape.kind == "flag":
             return self.pick([Code(path), self.negated(Code(path))])  # type: ignore[no-any-return]
-        if route.shape.kind in ("number", "set"):
+        if route.shape.kind in ("number", *CHOSEN_FROM):
             operators += ["<=", ">="]
-        if route.shape.kind == "set" and self.chance(2):
-            combined = f"({path} {self.pick('|&-')} {self.scalar_code(SET, 0).text})"
+        if route.shape.kind in CHOSEN_FROM and self.chance(2):
+            combined = f"({path} {self.pick('|&-')} {self.scalar_code(route.shape, 0).text})"
             return Code(f"({self.pick([path, combined])}.size {self.pick(operators)} {self.number(0, self.brokers)})")
         if route.shape.kind == "number" and self.chance(2):
             other = self.path(self.pick([r for r in self.routes if r.shape.kind == "number"]), 0)
@@ -327,12 +355,11 @@ class Author:
             operator = self.pick(["<=", "<", ">=", ">", "==", "!="])
             return self.both(self.scalar_code(shape, depth), operator, self.scalar_code(shape, depth))
         if kind == "broker":
-            return self.both(
-                self.scalar_code(OPTIONAL, depth), self.pick(["==", "!="]), self.scalar_code(OPTIONAL, depth)
-            )
+            shape = self.pick([OPTIONAL, MAYBE])
+            return self.both(self.scalar_code(shape, depth), self.pick(["==", "!="]), self.scalar_code(shape, depth))
         if kind == "set":
-            operator = self.pick(["==", "!=", "<=", ">="])
-            return self.both(self.scalar_code(SET, depth), operator, self.scalar_code(SET, depth))
+            operator, shape = self.pick(["==", "!=", "<=", ">="]), self.pick([SET, CLIENTS])
+            return self.both(self.scalar_code(shape, depth), operator, self.scalar_code(shape, depth))
         if kind == "flag":
             return self.both(self.flag(depth - 1), self.pick(["==", "!="]), self.flag(depth - 1))
         route = self.pick(self.routes)
@@ -343,35 +370,36 @@ class Author:
 
     def quantified(self, depth: int) -> Code:
         word, name = self.pick(["every", "some"]), f"x{next(self.names)}"
-        sets = self.of_kind("set")
-        if sets and self.chance(3):
-            outer = self.path(self.pick(sets), depth)
-            self.scope.append((name, BROKER))
-            body = self.flag(depth)
-            self.scope.pop()
-            return Code(f"{outer}.{word}(lambda {name}: {body.text})")
-        self.scope.append((name, BROKER))
+        of, kind, everybody = self.pick([(BROKER, "set", "self.brokers"), (CLIENT, "clients", "self.members(client)")])
+        sets = self.of_kind(kind)
+        outer = self.path(self.pick(sets), depth) if sets and self.chance(3) else None
+        self.scope.append((name, of))
         body = self.flag(depth)
         self.scope.pop()
-        return Code(f"{word}({body.text} for {name} in self.brokers)", body.plain)
+        if outer is not None:
+            return Code(f"{outer}.{word}(lambda {name}: {body.text})")
+        return Code(f"{word}({body.text} for {name} in {everybody})", body.plain)
 
     def asked(self, depth: int) -> Code:
         """A question that a structure or a set answers, or the model itself."""
         options: list[Callable[[], Code]] = [lambda: self.flag(depth)]
         for kind, questions in (
             ("sequence", (".is_empty", ".is_full")),
+            ("channel", (".is_empty", ".is_full")),
+            ("bag", (".is_empty", ".is_full")),
             ("messages", (".is_empty",)),
             ("set", (".is_empty",)),
+            ("clients", (".is_empty",)),
             ("optional", (".is_none",)),
+            ("maybe", (".is_none",)),
         ):
             found = self.of_kind(kind)
             if found:
                 options.append(lambda f=found, q=questions: Code(self.path(self.pick(f), depth) + self.pick(q)))
-        sets, messages = self.of_kind("set"), self.of_kind("messages")
+        sets, messages = [*self.of_kind("set"), *self.of_kind("clients")], self.of_kind("messages")
+        messages += [r for kind in ("bag", "channel") for r in self.of_kind(kind)]
         if sets:
-            options.append(
-                lambda: Code(f"{self.path(self.pick(sets), depth)}.has({self.scalar_code(OPTIONAL, depth).text})")
-            )
+            options.append(lambda: self.has_member(self.pick(sets), depth))
         if messages:
             options.append(lambda: self.has_message(self.pick(messages), depth))
         if self.askable:
@@ -381,6 +409,9 @@ class Author:
             options.append(lambda: Code(f"self.helper(s, {broker})", helper.plain))
         return self.pick(options)()  # type: ignore[no-any-return]
 
+    def has_member(self, route: Route, depth: int) -> Code:
+        return Code(f"{self.path(route, depth)}.has({self.scalar_code(CHOSEN_FROM[route.shape.kind], depth).text})")
+
     def has_message(self, route: Route, depth: int) -> Code:
         return Code(f"{self.path(route, depth)}.has({self.value(route.shape.parts[0][1], depth).text})")
 
@@ -388,7 +419,7 @@ class Author:
         """The text that reads a route, each index and offset drawn anew."""
         text, there = route.start, []
         for step in route.steps:
-            if isinstance(step, Shape) and step.kind == "sequence":
+            if isinstance(step, Shape) and step.kind in LINES:
                 read, condition = self.element(text, step, depth)
                 text, there = read, [*there, condition]
             elif isinstance(step, Shape):
@@ -402,6 +433,8 @@ class Author:
 
     def element(self, text: str, sequence: Shape, depth: int) -> tuple[str, str]:
         """An element of a sequence, and the condition under which it is there."""
+        if sequence.kind == "channel":
+            return f"{text}.head", f"(~{text}.is_empty)"
         offset, last = self.number(0, sequence.high - 1), sequence.high - 1
         if self.chance(3):
             return self.pick([f"{text}.first", f"{text}.last"]), f"(~{text}.is_empty)"
@@ -458,8 +491,8 @@ class Author:
 
     def target(self) -> Route:
         """Something to change, preferably small."""
-        assignable = [r for r in self.routes if not any(isinstance(x, Shape) and x.kind == "sequence" for x in r.steps)]
-        small = [r for r in assignable if r.shape.kind in (*SCALARS, "sequence", "messages")]
+        assignable = [r for r in self.routes if not any(isinstance(x, Shape) and x.kind in LINES for x in r.steps)]
+        small = [r for r in assignable if r.shape.kind in (*SCALARS, *LINES, "messages", "bag")]
         return self.pick(assignable if not small or self.chance(4) else small)  # type: ignore[no-any-return]
 
     def targets(self) -> list[Route]:
@@ -495,20 +528,28 @@ class Author:
                 inside = f"require ({name} >= 0) & ({place}.length >= {name})"
                 return [length, *([inside] if guarded else []), f"{place}.truncate({name})"]
             return [*([f"require ~{place}.is_empty"] if guarded else []), f"{place}.remove_first()"]
+        if shape.kind in ("bag", "channel") and not self.chance(4):
+            value, put = f"{name} = {self.following(shape.parts[0][1]).text}", not self.chance(3)
+            if put:
+                return [value, *([f"require ~{place}.is_full"] if guarded else []), f"{place}.put({name})"]
+            if shape.kind == "channel":
+                return [*([f"require ~{place}.is_empty"] if guarded else []), f"{place}.take()"]
+            return [value, *([f"require {place}.has({name})"] if guarded else []), f"{place}.take({name})"]
         if shape.kind == "messages" and not self.chance(4):
             value = f"{name} = {self.following(shape.parts[0][1]).text}"
             return [value, f"{place}.{self.pick(['add', 'add', 'remove'])}({name})"]
         code = self.following(shape) if not self.chance(3) else self.value(shape, 2)
         line = [f"{name} = {code.text}", f"{place} = {name}"]
-        if shape.kind == "broker" and not code.plain and guarded:
+        if shape in (BROKER, CLIENT) and not code.plain and guarded:
             line = [line[0], f"require {name} != none", line[1]]
         return line
 
     # --- the class --------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        lines = ["class Random(Model):"]
+        lines = ["client = scalarset('client')", "", "class Random(Model):"]
         lines.append(f"    replicas = setting({self.brokers}, counts=broker, meaning='brokers')")
+        lines.append(f"    users = setting({self.clients}, counts=client, meaning='clients')")
         if self.chance(2):
             bound = self.flag(2).text.replace("self.", "m.")
             lines.append(f"    room = setting(1, meaning='room', bound=lambda m, s: {bound})")
@@ -555,8 +596,8 @@ class Author:
             targets = [self.target()] if lively else self.targets()
             self.scope = self.parameters(targets[0] if lively else None)
             parameters = "".join(f", {n}={s.text}" for n, s in self.scope)
-            brokers = [n for n, s in self.scope if s.kind == "broker"]
-            actor = self.pick([*brokers, "controller", "client"])
+            members = [n for n, s in self.scope if s in (BROKER, CLIENT)]
+            actor = self.pick([*members, "controller", "administrator"])
             lines += ["", f"    @action(actor={actor!r}{parameters})"]
             lines += [
                 f"    def action_{i}(self, s{''.join(f', {n}' for n, _ in self.scope)}):",
@@ -576,7 +617,7 @@ def routes(start: str, steps: tuple[str | Shape, ...], shape: Shape) -> Iterator
             yield from routes(start, (*steps, name), part)
     elif shape.kind == "per":
         yield from routes(start, (*steps, shape.parts[0][1]), shape.parts[1][1])
-    elif shape.kind == "sequence":
+    elif shape.kind in LINES:
         yield from routes(start, (*steps, shape), shape.parts[0][1])
 
 

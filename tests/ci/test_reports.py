@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -99,6 +100,24 @@ def test_junit_says_what_was_found(tmp_path: Path) -> None:
     (skipped,) = cases["leader-in-isr-or-none"].result
     assert isinstance(skipped, junitparser.Skipped)
     assert {p.name: p.value for p in suite.properties()}["replicas"] == "2"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [KIP_101, ("v3", "--profile", "bare", "--liveness", "isr-settles")],
+)
+def test_the_times_of_the_cases_are_those_of_the_check(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Invariants share the search, properties what comes after it."""
+    out = tmp_path / "out.json"
+    _, text, _ = written(tmp_path, *arguments, "--json", str(out))
+    (suite,) = junitparser.JUnitXml.fromstring(text.encode())
+    data = json.loads(out.read_text())
+    seconds, times = data["seconds"], {case.name: case.time for case in suite}
+    after = {name: t for name, t in times.items() if name in data.get("liveness", {})}
+    assert suite.time == pytest.approx(seconds["total"], abs=0.002)
+    assert sum(times.values()) == pytest.approx(seconds["total"], abs=0.001 * len(times))
+    assert sum(after.values()) == pytest.approx(seconds.get("liveness", 0.0), abs=0.001 * len(times))
+    assert min(times.values()) > 0
 
 
 def test_what_is_not_finished_is_an_error_never_a_pass(tmp_path: Path) -> None:
@@ -202,11 +221,14 @@ def test_fences_and_cells() -> None:
 def test_regress_has_a_test_case_for_each_scenario(tmp_path: Path) -> None:
     junit, sarif = tmp_path / "out.xml", tmp_path / "out.sarif"
     folder = FOLDERS["kip-101"]
+    began = time.perf_counter()
     outcome = run("regress", folder, "--workers", "1", "--junit", junit, "--sarif", sarif)
+    elapsed = time.perf_counter() - began
     assert outcome.code == 0
     xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(str(junit))
     (suite,) = junitparser.JUnitXml.fromfile(str(junit))
     assert [case.name for case in suite] == ["kip-101"]
+    assert 0 < suite.time <= elapsed
     data = json.loads(sarif.read_text())
     jsonschema.validate(data, json.loads((HERE / "sarif-2.1.0-reduced.json").read_text()))
     (result,) = data["runs"][0]["results"]

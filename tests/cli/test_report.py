@@ -141,11 +141,11 @@ VALUES = [
 @pytest.mark.parametrize("case", range(len(VALUES)))
 def test_values_as_people_read_them(case: int) -> None:
     domain, value, text = VALUES[case]
-    assert text_of(resolved(domain, 2), value) == text
+    assert text_of(resolved(domain, {"broker": 2}), value) == text
 
 
 def test_what_an_invariant_reads_is_rendered_by_its_domain() -> None:
-    domain = resolved(per(broker, record(isr=set_of(broker), log=sequence(number(0, 3), 2))), 2)
+    domain = resolved(per(broker, record(isr=set_of(broker), log=sequence(number(0, 3), 2))), {"broker": 2})
     variables = [("replica", domain)]
     assert data_text(variables, "replica[1].isr", [0, 1]) == "{0, 1}"
     assert data_text(variables, "replica[0].log", [3]) == "[0: 3]"

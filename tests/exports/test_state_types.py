@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isrcheck import Model, action, broker, enum, flag, messages, number, optional, per, record, sequence
+from isrcheck import Model, action, bag, broker, channel, enum, flag, messages, number, optional, per, record, sequence
 from isrcheck import set_of, setting
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Every(Model):
             "known": per(broker, per(number(0, 1), entry)),
             "isr": set_of(broker),
             "sent": messages(number(0, 3)),
+            "flying": bag(entry, 2),
+            "coming": channel(number(0, 3), 2),
         }
 
     @action(b=broker, actor="b")
@@ -52,6 +54,8 @@ class Every(Model):
         s.known[b][0].id += 1
         s.isr = s.isr - {b}
         s.sent.add(2)
+        s.flying.put({"id": s.coming.head, "by": b})
+        s.coming.take()
 """
 TYPES = '''"""The state of Every, for editors and type checkers, as `isrcheck models every.py --types` writes it."""
 
@@ -61,8 +65,10 @@ from typing import Any
 
 from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.typed import (
+    Bag,
     Broker,
     Brokers,
+    Channel,
     Flag,
     Messages,
     Name,
@@ -97,6 +103,13 @@ class KnownRecord(Value):
     by: Place[Broker, BrokerId | NoBroker | None]
 
 
+class FlyingRecord(Value):
+    """A record: id, by."""
+
+    id: Place[Number, int]
+    by: Place[Broker, BrokerId | NoBroker | None]
+
+
 class EveryState(State):
     """What Every has in each state."""
 
@@ -104,6 +117,8 @@ class EveryState(State):
     known: Place[Per[Broker | BrokerId, Per[Number | int, KnownRecord]], Any]
     isr: Place[Brokers, set[Any] | frozenset[Any]]
     sent: Place[Messages[Number], Any]
+    flying: Place[Bag[FlyingRecord], list[Any]]
+    coming: Place[Channel[Number], list[Any]]
 '''
 
 

@@ -11,8 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from isrcheck.model.language.domains import (
+    BrokerSet,
     Domain,
+    bag,
     broker,
+    channel,
     enum,
     flag,
     messages,
@@ -21,6 +24,7 @@ from isrcheck.model.language.domains import (
     per,
     record,
     resolved,
+    scalarset,
     sequence,
     set_of,
 )
@@ -29,13 +33,18 @@ from tests.agreement.profiles import examples
 MOST = 2_000
 """Values are counted up to here."""
 
+
+def of(member: Any) -> list[Domain]:
+    return [member, optional(member), set_of(member)]
+
+
 SCALARS = st.one_of(
     st.just(flag),
     st.tuples(st.integers(-3, 3), st.integers(0, 4)).map(lambda x: number(x[0], x[0] + x[1])),
     st.integers(1, 4).map(lambda n: enum(*"abcd"[:n])),
-    st.sampled_from([broker, optional(broker), set_of(broker)]),
+    st.sampled_from([*of(broker), *of(scalarset("client"))]),
 )
-INDICES = SCALARS.filter(lambda d: d not in (optional(broker), set_of(broker)))
+INDICES = SCALARS.filter(lambda d: not isinstance(d, BrokerSet) and not getattr(d, "optional", False))
 
 
 def structures(inner: st.SearchStrategy[Domain]) -> st.SearchStrategy[Domain]:
@@ -43,6 +52,8 @@ def structures(inner: st.SearchStrategy[Domain]) -> st.SearchStrategy[Domain]:
         st.lists(inner, min_size=1, max_size=3).map(lambda parts: record(**dict(zip("xyz", parts, strict=False)))),
         st.tuples(inner, st.integers(1, 2)).map(lambda x: sequence(*x)),
         inner.map(messages),
+        st.tuples(inner, st.integers(1, 3)).map(lambda x: bag(*x)),
+        st.tuples(inner, st.integers(1, 2)).map(lambda x: channel(*x)),
         st.tuples(INDICES, inner).map(lambda x: per(*x)),
     )
 
@@ -50,7 +61,10 @@ def structures(inner: st.SearchStrategy[Domain]) -> st.SearchStrategy[Domain]:
 @st.composite
 def domains(draw: Any) -> Domain:
     """A domain of any kind with a countable number of values, brokers counted."""
-    domain = resolved(draw(st.recursive(SCALARS, structures, max_leaves=3)), draw(st.integers(1, 3)))
+    domain = resolved(
+        draw(st.recursive(SCALARS, structures, max_leaves=3)),
+        {"broker": draw(st.integers(1, 3)), "client": draw(st.integers(1, 2))},
+    )
     assume(small(domain))
     return domain
 
@@ -61,7 +75,7 @@ def small(domain: Domain) -> bool:
     if not all(small(part) for part in parts):
         return False
     values = len(list(itertools.islice(parts[-1].values(), 13))) if parts else 0
-    if type(domain).__name__ in ("Messages", "Per", "Sequence_") and values > 12:
+    if type(domain).__name__ in ("Bag", "Channel", "Messages", "Per", "Sequence_") and values > 12:
         return False
     return len(list(itertools.islice(domain.values(), MOST + 1))) <= MOST
 
@@ -117,7 +131,7 @@ def test_json_data_is_a_value_or_is_refused(domain: Domain, data: Any) -> None:
 
 
 def three(domain: Domain) -> Domain:
-    return resolved(domain, 3)
+    return resolved(domain, {"broker": 3})
 
 
 @pytest.mark.parametrize(
@@ -145,6 +159,10 @@ def three(domain: Domain) -> Domain:
         (record(x=flag), [True]),
         (sequence(flag, 1), [True, True]),
         (sequence(flag, 1), "t"),
+        (bag(flag, 2), [1]),
+        (bag(flag, 2), [True, True, True]),
+        (bag(flag, 2), {}),
+        (channel(flag, 1), [True, True]),
         (messages(flag), [1]),
         (messages(flag), [True, True]),
         (messages(flag), {}),

@@ -259,7 +259,10 @@ def test_an_initial_value_outside_its_domain_is_refused() -> None:
         ("enum('a', 'a')", "enum('a', 'a') is empty or repeats a name; name every value once"),
         ("sequence(flag, 0)", "a sequence of capacity 0 holds nothing; give it room for one element"),
         ("record()", "a record without fields; name its fields: record(epoch=number(0, 3))"),
-        ("optional(flag)", "optional(a flag) is not known; only a broker can be optional"),
+        (
+            "optional(flag)",
+            "optional(a flag) is not known; only a broker can be optional, or another member of a scalarset",
+        ),
         ("set_of(flag)", "set_of(a flag) is not known; write set_of(broker), or messages(domain) for other elements"),
         (
             "per(set_of(broker), flag)",

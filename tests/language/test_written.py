@@ -281,6 +281,7 @@ def test_a_text_reaches_nothing_but_the_state_and_the_model(text: str) -> None:
         ("{brokers[1], brokers[0]}", "{0, 1}"),
         ("log", "<0: [], 1: []>"),
         ("log[brokers[0]]", "[]"),
+        ("log[0]", "[]"),
         ("role", "leader"),
         ("every b: log[b].is_empty", "true"),
         ("brokers[1]", "1"),
@@ -294,7 +295,7 @@ def test_an_expression_has_a_value_in_a_state(text: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["role == 'leder'", "chosen == 0", "up == 1", "log[0]", "is_leader", "self", "isr.domain"]
+    "text", ["role == 'leder'", "chosen == 0", "up == 1", "log[2]", "is_leader", "self", "isr.domain"]
 )
 def test_an_expression_that_can_mean_nothing_is_no_answer(text: str) -> None:
     with pytest.raises(ModelError):

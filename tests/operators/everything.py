@@ -14,7 +14,9 @@ from typing import Any
 from isrcheck.model.language import (
     Model,
     action,
+    bag,
     broker,
+    channel,
     count,
     enum,
     every,
@@ -29,6 +31,7 @@ from isrcheck.model.language import (
     optional,
     per,
     record,
+    scalarset,
     sequence,
     set_of,
     setting,
@@ -41,12 +44,14 @@ Meaning = Callable[[Plain], Any]
 
 
 VERSION = identity(4)
+client = scalarset("client")
 
 
 class Everything(Model):
     """A variable of each domain."""
 
     brokers_: int = setting(3, meaning="brokers", counts=broker)
+    clients_: int = setting(2, meaning="clients", counts=client)
 
     def variables(self) -> dict[str, Any]:
         return {
@@ -68,6 +73,13 @@ class Everything(Model):
             "asked": sequence(VERSION, 1),
             "known": per(broker, record(version=VERSION)),
             "told": messages(record(version=VERSION, ok=flag)),
+            "flying": bag(number(0, 2), 3),
+            "coming": channel(number(0, 2), 3),
+            "who": client,
+            "whose": optional(client),
+            "users": set_of(client),
+            "asks": per(client, number(0, 2)),
+            "lent": bag(record(version=VERSION), 1),
         }
 
     @action(actor="client")
@@ -86,7 +98,8 @@ def at(values: Any, index: int) -> Any:
 def unheld(v: Plain) -> list[int]:
     """The versions but 0 that are nowhere."""
     told = {version for version, _ in v["told"]}
-    held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *told}
+    lent = {version for (version,) in v["lent"]}
+    held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *told, *lent}
     return sorted({1, 2, 3} - held)
 
 
@@ -164,6 +177,30 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
     ),
     "messages has": (lambda m, s: s.sent.has(s.zk.epoch), lambda v: v["zk"][0] in v["sent"]),
     "messages is_empty": (lambda m, s: s.sent.is_empty, lambda v: not v["sent"]),
+    "bag has": (lambda m, s: s.flying.has(s.zk.epoch), lambda v: v["zk"][0] in v["flying"]),
+    "bag count": (lambda m, s: s.flying.count(1) == s.a, lambda v: v["flying"].count(1) == v["a"]),
+    "bag size": (lambda m, s: s.flying.size > s.a, lambda v: len(v["flying"]) > v["a"]),
+    "bag is_empty": (lambda m, s: s.flying.is_empty, lambda v: v["flying"] == ()),
+    "bag is_full": (lambda m, s: s.flying.is_full, lambda v: len(v["flying"]) == 3),
+    "bag ==": (lambda m, s: s.flying == [2, s.zk.epoch], lambda v: sorted([2, v["zk"][0]]) == sorted(v["flying"])),
+    "channel has": (lambda m, s: s.coming.has(s.zk.epoch), lambda v: v["zk"][0] in v["coming"]),
+    "channel head": (lambda m, s: s.coming.head == 1, lambda v: at(v["coming"], 0) == 1),
+    "channel length": (lambda m, s: s.coming.length == s.a, lambda v: len(v["coming"]) == v["a"]),
+    "channel is_empty": (lambda m, s: s.coming.is_empty, lambda v: not v["coming"]),
+    "channel is_full": (lambda m, s: s.coming.is_full, lambda v: len(v["coming"]) == 3),
+    "channel ==": (lambda m, s: s.coming == [s.zk.epoch], lambda v: (v["zk"][0],) == v["coming"]),
+    "client ==": (lambda m, s: s.who == s.whose, lambda v: v["who"] == v["whose"]),
+    "client is_none": (lambda m, s: s.whose.is_none, lambda v: v["whose"] is None),
+    "clients has": (lambda m, s: s.users.has(s.whose), lambda v: v["whose"] in v["users"]),
+    "clients every": (
+        lambda m, s: s.users.every(lambda c: s.asks[c] > 0),
+        lambda v: all(v["asks"][c] > 0 for c in v["users"]),
+    ),
+    "clients, all": (
+        lambda m, s: some((s.asks[c] == 2) & (s.who != c) for c in m.members(client)),
+        lambda v: v["asks"][1 - v["who"]] == 2,
+    ),
+    "per client, by a held index": (lambda m, s: s.asks[s.who] == 1, lambda v: v["asks"][v["who"]] == 1),
     "per, by a held index": (lambda m, s: s.end[s.x] == 1, lambda v: v["end"][v["x"]] == 1),
     "per, by none": (lambda m, s: s.end[s.y] == 1, lambda v: v["end"][operator.index(v["y"])] == 1),
     "identity ==": (lambda m, s: s.version == s.known[s.x].version, lambda v: v["version"] == v["known"][v["x"]][0]),
@@ -194,6 +231,16 @@ def capped(log: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(log) > 3:
         raise IndexError(log)
     return log
+
+
+def counted(*elements: int) -> tuple[int, ...]:
+    return tuple(sorted(elements))
+
+
+def taken(elements: tuple[int, ...], one: int) -> tuple[int, ...]:
+    rest = list(elements)
+    rest.remove(one)
+    return tuple(rest)
 
 
 def inside(value: int) -> int:
@@ -240,6 +287,25 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
     ),
     "messages add": (lambda m, s: s.sent.add(s.zk.epoch), assigning(sent=lambda v: v["sent"] | {v["zk"][0]})),
     "messages remove": (lambda m, s: s.sent.remove(s.zk.epoch), assigning(sent=lambda v: v["sent"] - {v["zk"][0]})),
+    "bag put": (
+        lambda m, s: s.flying.put(s.zk.epoch),
+        assigning(flying=lambda v: tuple(sorted(capped((*v["flying"], v["zk"][0]))))),
+    ),
+    "bag take": (lambda m, s: s.flying.take(s.zk.epoch), assigning(flying=lambda v: taken(v["flying"], v["zk"][0]))),
+    "bag, whole": (_set("flying", lambda s: [2, s.zk.epoch, 1]), assigning(flying=lambda v: counted(2, v["zk"][0], 1))),
+    "channel put": (
+        lambda m, s: s.coming.put(s.zk.epoch),
+        assigning(coming=lambda v: capped((*v["coming"], v["zk"][0]))),
+    ),
+    "channel take": (
+        lambda m, s: s.coming.take(),
+        assigning(coming=lambda v: at((v["coming"][1:],), 0 if v["coming"] else 1)),
+    ),
+    "client": (_set("whose", lambda s: s.who), assigning(whose=lambda v: v["who"])),
+    "clients": (
+        _set("users", lambda s: s.users.including(s.whose).excluding(s.who)),
+        assigning(users=lambda v: (v["users"] | {v["whose"]}) - {v["who"], None}),
+    ),
     "fresh": (_set("version", lambda s: s.fresh(VERSION)), assigning(version=lambda v: unheld(v)[0])),
     "fresh, of fewer": (
         _set("other", lambda s: s.fresh(identity(3))),

@@ -24,7 +24,9 @@ from isrcheck.checker.kernel.layout import Layout
 from isrcheck.model.language import (
     Model,
     action,
+    bag,
     broker,
+    channel,
     enum,
     flag,
     messages,
@@ -32,6 +34,7 @@ from isrcheck.model.language import (
     optional,
     per,
     record,
+    scalarset,
     sequence,
     set_of,
     setting,
@@ -43,10 +46,14 @@ SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 
 """kip-101 violates weak-isr there."""
 
 
+client = scalarset("client")
+
+
 class Shapes(Model):
     """A variable of each domain, and of what they make together."""
 
     replicas: int = setting(3, meaning="brokers", counts=broker)
+    users: int = setting(2, meaning="clients", counts=client)
 
     def variables(self) -> dict[str, Any]:
         sent = record(to=broker, what=enum("yes", "no"))
@@ -62,6 +69,9 @@ class Shapes(Model):
             "rows": sequence(per(number(0, 1), enum("a", "b")), 2),
             "sent": messages(sent),
             "numbers": messages(number(2, 4)),
+            "flying": bag(record(to=optional(client), what=number(0, 1)), 3),
+            "coming": channel(set_of(client), 2),
+            "whose": per(client, optional(client)),
             "sets": messages(record(isr=set_of(broker), at=optional(broker))),
             "each": per(broker, record(end=number(0, 3), log=sequence(flag, 2))),
             "by": per(enum("x", "y"), per(flag, optional(broker))),
@@ -114,7 +124,7 @@ def drawn(domain: Any, chance: random.Random) -> Any:
     match kind:
         case "Record":
             return tuple(drawn(d, chance) for d in domain.domains)
-        case "Sequence_":
+        case "Sequence_" | "Channel":
             return tuple(drawn(domain.element, chance) for _ in range(chance.randint(0, domain.capacity)))
         case "Per":
             return tuple(drawn(domain.element, chance) for _ in range(domain.count))

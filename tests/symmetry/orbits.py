@@ -1,19 +1,23 @@
-"""Orbits by definition: exchanging two brokers in the values of a state, again and again. No native code."""
+"""Orbits by definition: members of a scalarset are exchanged in the values of a state, again and again."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 
-from isrcheck.checker.symmetry.exchanges import Exchange
+from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member
 from isrcheck.model.language.system import TransitionSystem
 
 State = tuple[int, ...]
-Classes = Sequence[Sequence[int]]
+
+
+def brokers(*classes: Sequence[int]) -> list[list[Member]]:
+    """Classes of brokers, by their numbers."""
+    return [[Member("broker", number) for number in c] for c in classes]
 
 
 def orbit(system: TransitionSystem, state: State, classes: Classes) -> frozenset[State]:
-    """All states that permuting brokers within classes makes of one."""
+    """All states that permuting members within classes makes of one."""
     found, pending = {state}, [state]
     exchanges = [Exchange(a, b) for c in classes for a, b in itertools.pairwise(c)]
     while pending:

@@ -11,10 +11,10 @@ from isrcheck.checker.engines.symbolic.symmetry import Alike
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.symmetry import interchangeable
-from isrcheck.checker.symmetry.exchanges import Exchange, Nodes
+from isrcheck.checker.symmetry.exchanges import Exchange, Member, Nodes
 from isrcheck.checker.symmetry.interchangeable import Symmetry
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Number, Per, Record, Value
+from isrcheck.model.language.domains import Domain, Number, Per, Record, Value
 from isrcheck.model.language.tracing import trace
 
 
@@ -26,13 +26,13 @@ class ExchangeOfRecords(Exchange):
     def value(self, domain: Domain, value: Value) -> Value:
         if isinstance(domain, Record) and "id" in domain.names:
             return tuple(self.number(x) if n == "id" else x for n, x in zip(domain.names, value, strict=True))
-        return value if isinstance(domain, Broker | BrokerSet) else super().value(domain, value)
+        return super().value(domain, value)
 
     def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
         if isinstance(domain, Record) and "id" in domain.names:
             at = sum(d.width for d in domain.domains[: domain.names.index("id")])
             return [self._id(x) if i == at else x for i, x in enumerate(nodes)]
-        return nodes if isinstance(domain, Broker | BrokerSet) else super().nodes(domain, nodes)
+        return super().nodes(domain, nodes)
 
     def _id(self, node: e.Expression) -> e.Expression:
         result = node
@@ -57,7 +57,7 @@ def differences(name: str) -> list[tuple[str, ...]]:
     wanted = {"max_records": 3, "max_leader_epoch": 1, "log_size": 2, "first_record": False}
     system = trace(loaded.cls(**{n: x for n, x in wanted.items() if n in loaded.cls.declared_settings()}), {})
     records = Symmetry(system, Alike(system, Watch(Limits())), exchange=ExchangeOfRecords)
-    return [records.differences(a, b) for a, b in ((0, 1), (1, 2))]
+    return [records.differences(Member("record", a), Member("record", b)) for a, b in ((0, 1), (1, 2))]
 
 
 def often(name: str) -> Any:

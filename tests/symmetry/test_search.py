@@ -17,6 +17,7 @@ from isrcheck.checker.engines.symbolic.symmetry import symmetry
 from isrcheck.checker.exploration import Exploration, Limits
 from isrcheck.checker.kernel import orbits
 from isrcheck.checker.library import load_model_class
+from isrcheck.checker.symmetry.exchanges import Classes, Member
 from isrcheck.checker.symmetry.interchangeable import Symmetry
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language import (
@@ -38,7 +39,7 @@ from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load
 from tests.symmetry.favoured import Favoured
-from tests.symmetry.orbits import Classes, orbit
+from tests.symmetry.orbits import brokers, orbit
 from tests.symmetry.symmetric_models import fair_models
 
 STATES = 20_000
@@ -104,17 +105,23 @@ def shipped(name: str, **settings: int | bool) -> TransitionSystem:
 
 
 SYSTEMS: dict[str, tuple[Callable[[], TransitionSystem], Classes]] = {
-    "truncate-to-hw": (lambda: shipped("truncate-to-hw", log_size=1, max_records=1, max_leader_epoch=1), [[0, 1, 2]]),
-    "kip-101": (lambda: shipped("kip-101", log_size=2, max_records=1, max_leader_epoch=1), [[0, 1, 2]]),
-    "kip-279": (lambda: shipped("kip-279", replicas=4, log_size=1, max_records=1, max_leader_epoch=0), [[0, 1, 2, 3]]),
-    "kip-320": (lambda: shipped("kip-320", log_size=1, max_records=1, max_leader_epoch=1), [[0, 1, 2]]),
-    "async-isr": (lambda: shipped("async-isr", max_offset=1, max_version=1), [[1, 2]]),
-    "majority": (lambda: shipped("majority", replicas=3), [[1, 2]]),
-    "primary-backup": (lambda: shipped("primary-backup", replicas=3), [[1, 2]]),
-    "v1": (lambda: shipped("v1", replicas=3), [[1, 2]]),
-    "v2": (lambda: shipped("v2", replicas=3), [[1, 2]]),
-    "v3": (lambda: shipped("v3", replicas=3), [[1, 2]]),
-    "alter-isr": (lambda: shipped("alter-isr", replicas=3), [[1, 2]]),
+    "truncate-to-hw": (
+        lambda: shipped("truncate-to-hw", log_size=1, max_records=1, max_leader_epoch=1),
+        brokers([0, 1, 2]),
+    ),
+    "kip-101": (lambda: shipped("kip-101", log_size=2, max_records=1, max_leader_epoch=1), brokers([0, 1, 2])),
+    "kip-279": (
+        lambda: shipped("kip-279", replicas=4, log_size=1, max_records=1, max_leader_epoch=0),
+        brokers([0, 1, 2, 3]),
+    ),
+    "kip-320": (lambda: shipped("kip-320", log_size=1, max_records=1, max_leader_epoch=1), brokers([0, 1, 2])),
+    "async-isr": (lambda: shipped("async-isr", max_offset=1, max_version=1), brokers([1, 2])),
+    "majority": (lambda: shipped("majority", replicas=3), brokers([1, 2])),
+    "primary-backup": (lambda: shipped("primary-backup", replicas=3), brokers([1, 2])),
+    "v1": (lambda: shipped("v1", replicas=3), brokers([1, 2])),
+    "v2": (lambda: shipped("v2", replicas=3), brokers([1, 2])),
+    "v3": (lambda: shipped("v3", replicas=3), brokers([1, 2])),
+    "alter-isr": (lambda: shipped("alter-isr", replicas=3), brokers([1, 2])),
 }
 
 
@@ -145,7 +152,7 @@ def assert_same_at_random(source: str, question: tuple[bool, bool]) -> None:
     assert_equal(system, full, explored(system, question, classes), classes)
 
 
-def classes_of(system: TransitionSystem) -> list[list[int]]:
+def classes_of(system: TransitionSystem) -> list[list[Member]]:
     return symmetry(system).classes()
 
 
@@ -203,23 +210,23 @@ class Doors(Model):
 @pytest.mark.parametrize("strict", [False, True])
 def test_initial_states_constraints_deadlocks_and_errors(strict: bool, question: tuple[bool, bool]) -> None:
     system = trace(Doors(strict=strict), Doors(strict=strict).predicates("invariant"))
-    assert classes_of(system) == [[0, 1, 2]]
-    full, reduced = explored(system, question), explored(system, question, [[0, 1, 2]])
+    assert classes_of(system) == brokers([0, 1, 2])
+    full, reduced = explored(system, question), explored(system, question, brokers([0, 1, 2]))
     assert (full[0].initial, reduced[0].initial) == (3, 1)
     assert full[0].violated or full[0].error
-    assert_equal(system, full, reduced, [[0, 1, 2]])
+    assert_equal(system, full, reduced, brokers([0, 1, 2]))
 
 
 def test_two_classes_at_once() -> None:
     system = shipped("async-isr", replicas=4, max_offset=1, max_version=0)
     full = explored(system, (True, True))
-    for classes in ([[1, 2, 3]], [[2, 3]], [[1, 3]]):
+    for classes in (brokers([1, 2, 3]), brokers([2, 3]), brokers([1, 3])):
         assert_equal(system, full, explored(system, (True, True), classes), classes)
 
 
 def test_limits_are_about_orbits() -> None:
     system = shipped("kip-320")
-    found, _ = explored(system, (False, False), [[0, 1, 2]], Limits(states=1000, memory=3 << 30))
+    found, _ = explored(system, (False, False), brokers([0, 1, 2]), Limits(states=1000, memory=3 << 30))
     assert found.stopped == "states"
     assert sum(found.levels) > 1000 >= sum(found.levels[:-1])
     assert found.orbits is not None
@@ -236,22 +243,29 @@ def assert_noticed(name: str) -> None:
 
 def test_brokers_wrongly_taken_for_interchangeable_are_noticed() -> None:
     system = shipped("async-isr", max_offset=1, max_version=1)
-    full, reduced = explored(system, (True, True)), explored(system, (True, True), [[0, 1, 2]])
+    full, reduced = explored(system, (True, True)), explored(system, (True, True), brokers([0, 1, 2]))
     with pytest.raises(AssertionError):
-        assert_equal(system, full, reduced, [[0, 1, 2]])
+        assert_equal(system, full, reduced, brokers([0, 1, 2]))
 
 
 @pytest.mark.parametrize("part", ["constraint", "invariant", "goal", "bound", "action"])
 def test_a_part_of_a_model_that_is_not_compared_is_noticed(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Favoured(favouring=part)
     system = trace(model, model.predicates("invariant"))
-    assert classes_of(system) == [[0, 1]]
-    assert_equal(system, explored(system, (True, True)), explored(system, (True, True), [[0, 1]]), [[0, 1]])
+    assert classes_of(system) == brokers([0, 1])
+    assert_equal(
+        system, explored(system, (True, True)), explored(system, (True, True), brokers([0, 1])), brokers([0, 1])
+    )
     pairs = Symmetry._pairs
     monkeypatch.setattr(Symmetry, "_pairs", lambda *given: (p for p in pairs(*given) if not p.of.startswith(part)))
-    assert classes_of(system) == [[0, 1, 2]]
+    assert classes_of(system) == brokers([0, 1, 2])
     with pytest.raises(AssertionError):
-        assert_equal(system, explored(system, (True, True)), explored(system, (True, True), [[0, 1, 2]]), [[0, 1, 2]])
+        assert_equal(
+            system,
+            explored(system, (True, True)),
+            explored(system, (True, True), brokers([0, 1, 2])),
+            brokers([0, 1, 2]),
+        )
 
 
 def test_initial_states_that_are_not_compared_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

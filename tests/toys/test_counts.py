@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import pytest
 
 from isrcheck import check
 from tests.toys.die_hard import DieHard
+from tests.toys.in_flight import InBag, InOrder, Visitors
 from tests.toys.missionaries import Missionaries
 from tests.toys.replicated_log import IdSequence, ReplicatedLog
 from tests.toys.termination import Termination
@@ -70,3 +72,27 @@ def test_replicated_logs_reach_every_combination(engine: str, replicas: int, rec
 def test_a_sequence_of_identifiers_is_one_chain(engine: str) -> None:
     result = check(IdSequence, {"greatest": 300}, engine=engine)
     assert (result.distinct, result.depth, result.levels) == (302, 302, [1] * 302)
+
+
+@ENGINES
+@pytest.mark.parametrize(("kinds", "room"), [(1, 4), (3, 3), (5, 2), (2, 6)])
+def test_bags_are_multisets(engine: str, kinds: int, room: int) -> None:
+    result = check(InBag, {"kinds": kinds, "room": room}, engine=engine)
+    assert (result.verdict, result.distinct, result.depth) == ("holds", comb(kinds + room, room), room + 1)
+    assert result.levels == [comb(kinds + size - 1, size) for size in range(room + 1)]
+    assert not result.goals_never_reached or room == 1
+
+
+@ENGINES
+@pytest.mark.parametrize(("kinds", "room"), [(1, 4), (3, 3), (2, 4)])
+def test_channels_are_words_and_what_was_sent_last(engine: str, kinds: int, room: int) -> None:
+    result = check(InOrder, {"kinds": kinds, "room": room}, engine=engine)
+    # Nothing was sent yet, or all has arrived and one is the last; else the last is the end of what is in flight.
+    assert (result.verdict, result.distinct) == ("holds", 1 + kinds + sum(kinds**n for n in range(1, room + 1)))
+
+
+@ENGINES
+def test_clients_and_brokers_are_counted_by_settings_of_their_own(engine: str) -> None:
+    result = check(Visitors, {"brokers_": 2, "clients_": 4}, engine=engine, keep_going=True)
+    assert (result.distinct, result.depth) == (3**4, 5)
+    assert result.findings["somebody-is-at-home"].verdict == "violated"

@@ -50,7 +50,7 @@ def test_a_change_is_told_part_by_part() -> None:
 def test_two_long_values_are_told_by_what_differs() -> None:
     one = sequence(record(isr=per(broker, flag), version=up_to(0, 3)), 3)
     other = sequence(record(isr=per(broker, flag), version=up_to(0, 9), leader=optional(broker)), 2)
-    domains = [resolved(d, 2) for d in (one, other)]
+    domains = [resolved(d, {"broker": 2}) for d in (one, other)]
     here = (((True, False), 0), ((True, True), 1), ((False, False), 2))
     there = (((True, False), 0, None), ((True, False), 3, 1))
     assert [*apart("m", (domains[0], here), (domains[1], there))] == [

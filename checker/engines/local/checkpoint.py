@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from isrcheck.checker.exploration import Keeping
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.results import CheckpointRefused
+from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
@@ -42,9 +43,9 @@ def question_of(
     kernel: Kernel,
     keep_going: bool,
     deadlock: bool,
-    classes: Sequence[Sequence[int]] = (),
+    classes: Classes = (),
 ) -> dict[str, Any]:
-    """What a checkpoint is bound to, as JSON data; `classes` are the brokers that are exchanged under symmetry."""
+    """What a checkpoint is bound to, as JSON data; `classes` are the members that are exchanged under symmetry."""
     return {
         "model": system.model,
         "settings": dict(system.settings),
@@ -52,7 +53,7 @@ def question_of(
         "options": {
             "continue": keep_going,
             "deadlock": deadlock,
-            "symmetry": list(map(list, classes)),
+            "symmetry": [[list(member) for member in c] for c in classes],
             **({"liveness": sorted({q.name for q in system.questions})} if system.questions else {}),
         },
         "goals": list(kernel.verdicts.goals),

@@ -31,6 +31,7 @@ from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
 from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.results import LimitTooSmall
+from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 BATCHES_EACH: Final = 16
@@ -66,7 +67,7 @@ def search_large(
     limits: Limits,
     report: Report | None,
     workers: int,
-    classes: Sequence[Sequence[int]],
+    classes: Classes,
     keeping: Keeping | None,
     storing: Storing,
     watch: Watch | None = None,

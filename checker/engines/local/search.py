@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -17,6 +16,7 @@ from isrcheck.checker.engines.local.levelwise import Watch
 from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 PLENTY: Final = 1 << 30
@@ -31,7 +31,7 @@ def search(
     limits: Limits,
     report: Report | None,
     workers: int | None = 1,
-    classes: Sequence[Sequence[int]] = (),
+    classes: Classes = (),
     keeping: Keeping | None = None,
     storing: Storing = Storing(),
     watch: Watch | None = None,

@@ -3,7 +3,7 @@
 A *shape* (`isrcheck.checker.datasets.columns`) is one of
 
     [flag | number | broker, place]   [enum, place, names]   [set, place, brokers]   [record, names, shapes]
-    [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages, places, elements, type]
+    [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages | bag, places, elements, type]
 
 and a place is `[word, shift, width, low]`.
 """
@@ -36,6 +36,8 @@ def built(shape: list[Any], states: Array) -> Any:
     if kind == "messages":
         there = np.stack([leaf(states, place) == 1 for place in first], axis=1)
         return _chosen(there, pa.array(rest[0], _arrow(rest[1])))
+    if kind == "bag":
+        return _counted(np.stack([leaf(states, place) for place in first], axis=1), pa.array(rest[0], _arrow(rest[1])))
     values = leaf(states, first)
     if kind == "sequence":
         return _listed(np.arange(len(rest[0])) < values[:, None], [built(part, states) for part in rest[0]])
@@ -59,7 +61,14 @@ def _chosen(there: Array, elements: Any) -> Any:
     return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
 
 
+def _counted(times: Array, elements: Any) -> Any:
+    """For each row the list of elements, each so often; `times` is of shape (rows, elements)."""
+    which = np.tile(np.arange(times.shape[1]), len(times))
+    return _lists(times, elements.take(pa.array(np.repeat(which, times.ravel()))))
+
+
 def _lists(there: Array, values: Any) -> Any:
+    """Lists of values, as many for each row as its numbers say together."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 

@@ -19,7 +19,7 @@ from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
 from isrcheck.checker.engines.symbolic.terms import Term
 from isrcheck.checker.engines.symbolic.unrolling import STUCK, Link, Template, Unrolling
 from isrcheck.checker.exploration import Limits, Path
-from isrcheck.checker.symmetry.exchanges import keeps
+from isrcheck.checker.symmetry.exchanges import Classes, keeps
 
 PATIENCE: Final = 300.0
 """Seconds for one canonical path; then the best one so far is shown, and not called canonical."""
@@ -34,7 +34,7 @@ class SymbolicPaths:
     """
 
     template: Template
-    classes: list[list[int]]
+    classes: Classes
     left: Callable[[], float | None]
     witnesses: dict[tuple[str | tuple[int, ...], int], Path] = field(default_factory=dict)
     refuted: dict[int, list[str]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class SymbolicPaths:
                 solver.add([z3.Not(unrolling.asked(level, question))])
         return unrolling, solver
 
-    def _canonical(self, target: str | tuple[int, ...], length: int, classes: list[list[int]]) -> Path:
+    def _canonical(self, target: str | tuple[int, ...], length: int, classes: Classes) -> Path:
         left = self.left()
         limits = Limits(seconds=PATIENCE if left is None else min(left, PATIENCE))
         best = self.witnesses[target, length]
@@ -87,7 +87,7 @@ class SymbolicPaths:
 class LeastPath:
     """Makes a path lesser and lesser, on an unrolling whose solver says where it must lead."""
 
-    def __init__(self, unrolling: Unrolling, solver: Solver, first: Path, classes: list[list[int]]) -> None:
+    def __init__(self, unrolling: Unrolling, solver: Solver, first: Path, classes: Classes) -> None:
         self.unrolling, self.solver, self.best, self.classes = unrolling, solver, first, classes
         self.system = unrolling.system
         self.actors = [t.actor for t in self.system.transitions]

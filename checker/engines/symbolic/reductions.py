@@ -22,7 +22,7 @@ import z3
 
 from isrcheck.checker.engines.symbolic.terms import Term
 from isrcheck.checker.engines.symbolic.unrolling import Unrolling
-from isrcheck.checker.symmetry.exchanges import mentions
+from isrcheck.checker.symmetry.exchanges import Classes, Member, mentions
 from isrcheck.model.language.expressions import Expression, Leaf, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
 
@@ -33,12 +33,12 @@ MOST_INSTANCES: Final = 400
 class MentionOrder:
     """A broker is mentioned only after the lesser ones of its class."""
 
-    def __init__(self, system: TransitionSystem, classes: list[list[int]]) -> None:
+    def __init__(self, system: TransitionSystem, classes: Classes) -> None:
         self._mentions = [_flat(mentions(t.label) or []) for t in system.transitions]
         self._class = {broker: of for of in classes for broker in of}
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
-    def _lesser(self, brokers: list[int]) -> Iterator[int]:
+    def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
         """The brokers that must have been mentioned before a label with these, in this order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
@@ -57,12 +57,12 @@ class MentionOrder:
             clauses.append(self._known(unrolling, broker, number + 1) == z3.Or(known, mentioning))
         return clauses
 
-    def _known(self, unrolling: Unrolling, broker: int, step: int) -> Term:
+    def _known(self, unrolling: Unrolling, broker: Member, step: int) -> Term:
         """That a broker is mentioned before a step."""
-        return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker}")
+        return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker.of}{broker.number}")
 
 
-def _flat(groups: list[list[int]]) -> list[int]:
+def _flat(groups: list[list[Member]]) -> list[Member]:
     """Brokers in the order in which they are mentioned first; those of a set from the least one on."""
     return list(dict.fromkeys(broker for group in groups for broker in group))
 

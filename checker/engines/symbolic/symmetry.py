@@ -1,4 +1,4 @@
-"""z3 says whether exchanging brokers changes anything: `checker.symmetry` asks, this answers."""
+"""z3 says whether exchanging members of a scalarset changes anything: `checker.symmetry` asks, this answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
 from isrcheck.checker.engines.symbolic.terms import Term, Terms
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.symmetry.exchanges import empty_above_length
+from isrcheck.checker.symmetry.exchanges import Member, empty_above_length
 from isrcheck.checker.symmetry.interchangeable import Symmetry
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import Expression
@@ -47,7 +47,7 @@ class Alike:
         return solver, write
 
 
-def classes(system: TransitionSystem, watch: Watch) -> list[list[int]]:
+def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
     """Classes of interchangeable brokers, for a search that asks neither for goals nor for bounds."""
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 

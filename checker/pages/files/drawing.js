@@ -45,8 +45,9 @@ const Drawing = (() => {
   /** Where the state stands below its step, not beside the list; the style has the same width. */
   const narrow = matchMedia("(max-width: 56rem)");
 
+  /** Of a broker, or another member of a scalarset; a controller goes without, which may be a broker, too. */
   const colour = (name) => {
-    const found = /^broker (\d+)$/.exec(name || "");
+    const found = /^(?!controller )\S+ (\d+)$/.exec(name || "");
     return found ? `broker${Number(found[1]) % COLOURS}` : "nobody";
   };
 
@@ -54,7 +55,7 @@ const Drawing = (() => {
 
   /** Where lanes are: their middles, how wide each is, and the width of all; a folded one is as narrow as its mark. */
   function measured(lanes, folded) {
-    const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 6.6 * lane.title.length + 10));
+    const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 7 * lane.title.length + 12));
     let left = 0;
     const middle = new Map();
     lanes.forEach((lane, i) => { middle.set(lane.name, left + widths[i] / 2); left += widths[i]; });
@@ -103,8 +104,7 @@ const Drawing = (() => {
   }
 
   function touched(story, step) {
-    const owners = Object.keys(step.texts).map((row) => story.rows[row].owner).filter((owner) => owner !== null);
-    return new Set(owners.map((owner) => `broker ${owner}`));
+    return new Set(Object.keys(step.texts).map((row) => story.rows[row].owner).filter((owner) => owner !== null));
   }
 
   function arrow(from, to, lane) {
@@ -196,26 +196,28 @@ const Drawing = (() => {
   /** The brokers and what is outside of them, after a step; what the step has changed is marked. */
   function cards(story, states, at) {
     const now = states[at], before = at > 0 ? states[at - 1] : null;
-    const owners = [...new Set(story.rows.map((row) => row.owner))].filter((owner) => owner !== null).sort((a, b) => a - b);
-    const found = [outside(story, now, before), ...owners.map((owner) => brokerCard(story, now, before, owner))];
+    const owners = [...new Set(story.rows.map((row) => row.owner))].filter((owner) => owner !== null);
+    const shared = owners.every((owner) => owner.startsWith("broker ")) ? ["cluster", "Outside the brokers"] : ["shared", "What nobody has alone"];
+    const found = [outside(story, now, before, shared), ...owners.map((owner) => memberCard(story, now, before, owner))];
     return make("div", { class: "cards" }, found);
   }
 
-  function outside(story, now, before) {
+  function outside(story, now, before, [title, label]) {
     const logs = drawnLogs(now, before, null);
     const lines = facts(story, now, before, null);
-    return logs.length + lines.length ? make("div", { role: "group", class: "card nobody", "aria-label": "Outside the brokers" },
-      make("header", {}, make("strong", {}, "cluster")), lines, logs) : null;
+    return logs.length + lines.length ? make("div", { role: "group", class: "card nobody", "aria-label": label },
+      make("header", {}, make("strong", {}, title)), lines, logs) : null;
   }
 
-  function brokerCard(story, now, before, owner) {
-    const mine = now.logs.findIndex((log) => log.broker === owner);
+  function memberCard(story, now, before, name) {
+    const mine = now.logs.findIndex((log) => owns(name, log));
     const down = mine >= 0 && now.logs[mine].role === "down";
-    const name = `broker ${owner}`;
     return make("div", { role: "group", class: `card ${colour(name)}${down ? " down" : ""}`, "aria-label": name },
       make("header", {}, make("strong", { class: colour(name) }, name), mine >= 0 ? tags(now.logs[mine], before && before.logs[mine]) : null),
-      drawnLogs(now, before, owner), facts(story, now, before, owner));
+      drawnLogs(now, before, name), facts(story, now, before, name));
   }
+
+  const owns = (name, log) => name === null ? log.broker === null : name === `broker ${log.broker}`;
 
   /** What a broker believes to be, and whether it is a member; what the step has changed is marked. */
   function tags(log, old) {
@@ -229,7 +231,7 @@ const Drawing = (() => {
 
   function drawnLogs(now, before, owner) {
     return now.logs.map((log, i) => [log, before && before.logs[i]])
-      .filter(([log]) => log.broker === owner).map(([log, old]) => drawnLog(log, old));
+      .filter(([log]) => owns(owner, log)).map(([log, old]) => drawnLog(log, old));
   }
 
   const known = (value) => value !== null && value !== undefined;

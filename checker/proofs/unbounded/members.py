@@ -78,11 +78,14 @@ class UnboundedSet(Scalar):
         b = self._broker(broker)
         return UnboundedSet(tuple(self._is(b)), self.domain, b.defined)
 
+    def _members(self) -> list[BrokerId]:
+        return [BrokerId(number, self.domain.element.of) for number in range(self.domain.element.count)]
+
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
-        return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self.domain.element.count)))
+        return every(~self.has(b) | holds(b) for b in self._members())
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
-        return some(self.has(b) & holds(b) for b in map(BrokerId, range(self.domain.element.count)))
+        return some(self.has(b) & holds(b) for b in self._members())
 
     @property
     def size(self) -> UnboundedNumber:

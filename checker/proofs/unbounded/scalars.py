@@ -22,6 +22,7 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     inside,
     kind,
     negated,
+    scalarset_of,
 )
 from isrcheck.model.language.domains import Domain, Flag, Number
 from isrcheck.model.language.errors import BRANCH, OfTheState, mistake, not_a_condition
@@ -64,6 +65,8 @@ class Scalar(Unbounded):
 
     def _lift(self, other: object) -> Any:
         if type(other) is type(self):
+            if scalarset_of(other.domain) != scalarset_of(self.domain):
+                raise mistake(f"{other!r} is {other.domain}", f"use {self.domain}")
             return other
         terms = None if isinstance(other, OfTheState) else constant(self.domain, other)
         if terms is None:

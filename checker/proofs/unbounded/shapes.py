@@ -17,6 +17,7 @@ from isrcheck.model.language.brokers import BrokerId, NoBroker
 from isrcheck.model.language.domains import (
     Broker,
     BrokerSet,
+    Channel,
     Domain,
     Enum,
     Flag,
@@ -103,6 +104,12 @@ def kind(domain: Domain) -> str | None:
     return next((end.of for end in ends if isinstance(end, End)), None)
 
 
+def scalarset_of(domain: Domain) -> str | None:
+    """The scalarset that a domain has members of, or sets of them; None for any other domain."""
+    member = domain.element if isinstance(domain, BrokerSet) else domain
+    return member.of if isinstance(member, Broker) else None
+
+
 def as_term(end: Any) -> Term:
     """An end of a domain."""
     return end.term if isinstance(end, End) else z3.IntVal(end)
@@ -119,7 +126,7 @@ def shape(domain: Domain) -> list[Part]:
                 for name, d in zip(domain.names, domain.domains, strict=True)
                 for p in shape(d)
             ]
-        case Sequence_():
+        case Sequence_() if not isinstance(domain, Channel):
             return [
                 Part(".length", Number(0, domain.capacity)),
                 *_endless(domain.element, kind(Number(0, domain.capacity))),
@@ -164,12 +171,12 @@ def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
             return (z3.IntVal(value),)
         case Enum() if isinstance(value, str) and value in domain.members:
             return (z3.IntVal(domain.members.index(value)),)
-        case Broker() if isinstance(value, BrokerId):
+        case Broker() if isinstance(value, BrokerId) and value.of == domain.of:
             return (z3.IntVal(value.number),)
         case Broker() if value is None or isinstance(value, NoBroker):
             return (z3.IntVal(-1),)
         case BrokerSet() if isinstance(value, set | frozenset | list | tuple):
-            if all(isinstance(x, BrokerId) for x in value):
+            if all(isinstance(x, BrokerId) and x.of == domain.element.of for x in value):
                 members = {x.number for x in value}
                 return tuple(z3.BoolVal(b in members) for b in range(domain.element.count))
     return None

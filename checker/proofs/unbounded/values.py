@@ -22,7 +22,18 @@ from isrcheck.checker.proofs.unbounded.scalars import (
     ofFlag,
     terms_of,
 )
-from isrcheck.checker.proofs.unbounded.shapes import TRUE, Term, as_term, both, chosen, first, inside, kind, shape
+from isrcheck.checker.proofs.unbounded.shapes import (
+    TRUE,
+    Term,
+    as_term,
+    both,
+    chosen,
+    first,
+    inside,
+    kind,
+    scalarset_of,
+    shape,
+)
 from isrcheck.model.language.brokers import BrokerId
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
@@ -143,6 +154,8 @@ class UnboundedPer(Structure):
             return 0, at.term, both(at.defined, *inside(of, at.term))
         if isinstance(index, OfTheState):
             raise mistake("an index that the state decides", "loop over all that it can be, and compare with ==")
+        if isinstance(index, BrokerId) and index.of != scalarset_of(of):
+            raise mistake(f"the index {index!r}", f"index by {of}")
         key = index.number if isinstance(index, BrokerId) else index
         if key not in self._domain.positions:
             raise mistake(f"the index {index!r} is out of range", f"index by {of}")

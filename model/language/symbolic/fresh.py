@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Domain, Flag, Identity, Messages, Per, Record, Sequence_, Value
+from isrcheck.model.language.domains import Bag, Domain, Flag, Identity, Messages, Per, Record, Sequence_, Value
 from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.symbolic.places import Traced
 from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
@@ -34,11 +34,14 @@ def is_used_up(fresh: TracedIdentity) -> TracedFlag:
 def _holds(state: Traced, leaf: int, values: frozenset[Value] | None, value: Value) -> Expression:
     if values is None:
         return e.eq(state._read(leaf), e.constant("number", value))
-    return state._read(leaf) if value in values else e.FALSE
+    if value not in values:
+        return e.FALSE
+    held = state._read(leaf)
+    return held if held.kind == "flag" else e.lt(e.constant("number", 0), held)
 
 
 def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, frozenset[Value] | None]]:
-    """The leaves of a domain that may hold a value: as it is (None), or while they are true all of some values."""
+    """The leaves of a domain that may hold a value: as it is (None), or all of some values while they are not 0."""
     match domain:
         case Identity() if domain == of:
             yield start, None
@@ -52,13 +55,13 @@ def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, fro
         case Sequence_():
             for i in range(domain.capacity):
                 yield from _places(domain.element, start + 1 + i * domain.element.width, of)
-        case Messages():
+        case Messages() | Bag():
             inside = list(_places(domain.element, 0, of))
             for i, element in enumerate(domain.elements if inside else ()):
                 yield start + i, _values(domain.element.encode(element), inside)
 
 
 def _values(leaves: list[int], inside: list[tuple[int, frozenset[Value] | None]]) -> frozenset[Value]:
-    """The values that an element of a set of messages has."""
+    """The values that an element of a set of messages, or of a bag, has."""
     alone = {leaves[i] for i, values in inside if values is None}
     return frozenset(alone).union(*(values for i, values in inside if values is not None and leaves[i]))

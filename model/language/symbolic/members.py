@@ -1,4 +1,4 @@
-"""Terms for a broker and for a set of brokers."""
+"""Terms for a member of a scalarset, a broker say, and for a set of such."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.brokers import BrokerId, NoBroker
+from isrcheck.model.language.brokers import BrokerId, NoBroker, no_order
 from isrcheck.model.language.domains import Broker, BrokerSet, Flag, Number
+from isrcheck.model.language.errors import mistake
 from isrcheck.model.language.expressions import TRUE, Expression
 from isrcheck.model.language.logic import every, some
 from isrcheck.model.language.symbolic.terms import Term, TracedFlag, TracedNumber
 
 
 class TracedBroker(Term):
-    """A broker held in the state, or none."""
+    """A member of a scalarset held in the state, or none."""
 
     __slots__ = ()
     domain: Broker
+
+    def _lift(self, other: object) -> Term:
+        if isinstance(other, TracedBroker) and other.domain.of != self.domain.of:
+            raise mistake(f"{other!r} is {other.domain}", f"use {self.domain}")
+        return super()._lift(other)
+
+    def _operators(self) -> tuple[str, str]:
+        return no_order(self.domain.of)
 
     def _may_be_none(self) -> bool:
         return self.domain.optional
@@ -28,12 +37,12 @@ class TracedBroker(Term):
 
     def _constant(self, value: object) -> Expression | None:
         if isinstance(value, BrokerId):
-            return e.constant("broker", value.number)
+            return e.constant("broker", value.number) if value.of == self.domain.of else None
         return e.constant("broker", -1) if value is None or isinstance(value, NoBroker) else None
 
 
 class TracedSet(Term):
-    """A set of brokers."""
+    """A set of members of a scalarset."""
 
     __slots__ = ()
     domain: BrokerSet
@@ -42,10 +51,21 @@ class TracedSet(Term):
     def _count(self) -> int:
         return self.domain.element.count
 
+    def _lift(self, other: object) -> Term:
+        if isinstance(other, TracedSet) and other.domain.element.of != self.domain.element.of:
+            raise mistake(f"{other!r} is {other.domain}", f"use {self.domain}")
+        return super()._lift(other)
+
     def _constant(self, value: object) -> Expression | None:
-        if not isinstance(value, set | frozenset | list | tuple) or not all(isinstance(x, BrokerId) for x in value):
+        if not isinstance(value, set | frozenset | list | tuple) or not all(map(self._is_one, value)):
             return None
         return e.constant("set", sum(1 << x.number for x in set(value)))
+
+    def _is_one(self, value: object) -> bool:
+        return isinstance(value, BrokerId) and value.of == self.domain.element.of
+
+    def _members(self) -> list[BrokerId]:
+        return [BrokerId(number, self.domain.element.of) for number in range(self._count)]
 
     def _binary(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedSet:
         b = self._lift(other)
@@ -89,11 +109,11 @@ class TracedSet(Term):
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for every member."""
-        return every(~self.has(b) | holds(b) for b in map(BrokerId, range(self._count)))
+        return every(~self.has(b) | holds(b) for b in self._members())
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for some member."""
-        return some(self.has(b) & holds(b) for b in map(BrokerId, range(self._count)))
+        return some(self.has(b) & holds(b) for b in self._members())
 
     @property
     def size(self) -> TracedNumber:
@@ -104,7 +124,9 @@ class TracedSet(Term):
         return TracedFlag(e.eq(self.node, e.constant("set", 0)), self.defined, Flag())
 
     def _broker(self, broker: Any) -> Term:
-        return TracedBroker(e.constant("broker", -1), TRUE, Broker(True, self._count))._lift(broker)
+        return TracedBroker(e.constant("broker", -1), TRUE, Broker(True, self._count, self.domain.element.of))._lift(
+            broker
+        )
 
     def _only(self, broker: Any) -> TracedSet:
         b = self._broker(broker)

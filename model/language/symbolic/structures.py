@@ -1,5 +1,5 @@
-"""Structures (record, per(...), sequence, messages): at a place of the state, where parts of them can be assigned, or
-values of their own.
+"""Structures (record, per(...), sequence, channel, messages, bag): at a place of the state, where parts of them can be
+assigned, or values of their own.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Domain, Flag, Messages, Number, Per, Record, Sequence_
+from isrcheck.model.language.domains import Bag, Channel, Domain, Flag, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression
 from isrcheck.model.language.symbolic.places import Place, Step
@@ -319,18 +319,120 @@ class TracedMessages(Structure):
         return TracedFlag(e.not_(e.or_(*self._nodes)), self._is_defined, Flag())
 
     def _chosen(self, element: Any) -> tuple[list[Expression], Expression]:
-        """For each possible element whether it is this one."""
-        nodes, defined = nodes_of(self._domain.element, element)
-        return [
-            e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(self._domain.element, value), strict=True)))
-            for value in self._domain.elements
-        ], defined
+        return which(self._domain, element)
+
+
+def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
+    """For each possible element whether it is this one."""
+    nodes, defined = nodes_of(domain.element, element)
+    return [
+        e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
+        for value in domain.elements
+    ], defined
+
+
+class TracedBag(Structure):
+    """For each possible element how often it is there."""
+
+    __slots__ = ()
+    _domain: Bag
+
+    def _total(self) -> Expression:
+        total = e.constant("number", 0)
+        for times in self._nodes:
+            total = e.add(total, times)
+        return total
+
+    def count(self, element: Any) -> TracedNumber:
+        """How often the element is there."""
+        chosen, defined = which(self._domain, element)
+        node = e.constant("number", 0)
+        for is_it, times in zip(chosen, self._nodes, strict=True):
+            node = e.if_(is_it, times, node)
+        return TracedNumber(node, e.and_(self._is_defined, defined), Number(0, self._domain.capacity))
+
+    def has(self, element: Any) -> TracedFlag:
+        return self.count(element) > 0
+
+    @property
+    def size(self) -> TracedNumber:
+        """How many elements there are, equal ones counted each."""
+        total = self._total()
+        return TracedNumber(total, self._is_defined, Number(total.low, total.high))
+
+    @property
+    def is_empty(self) -> TracedFlag:
+        none = [e.eq(times, e.constant("number", 0)) for times in self._nodes]
+        return TracedFlag(e.and_(*none), self._is_defined, Flag())
+
+    @property
+    def is_full(self) -> Any:
+        return self.size == self._domain.capacity
+
+    def put(self, element: Any) -> None:
+        """Puts an element in; it means something where there is room."""
+        chosen, defined = which(self._domain, element)
+        room = e.lt(self._total(), e.constant("number", self._domain.capacity))
+        self._change(chosen, e.and_(defined, room), 1, ".put")
+
+    def take(self, element: Any) -> None:
+        """Takes an element out; it means something where there is one."""
+        chosen, defined = which(self._domain, element)
+        self._change(chosen, e.and_(defined, self.has(element).node), -1, ".take")
+
+    def _change(self, chosen: list[Expression], defined: Expression, by: int, what: str) -> None:
+        cells = [e.if_(c, e.add(x, e.constant("number", by)), x) for c, x in zip(chosen, self._nodes, strict=True)]
+        self._assign(cells, e.and_(self._is_defined, defined), what)
+
+
+class TracedChannel(Structure):
+    """A sequence that is read and changed at its ends alone."""
+
+    __slots__ = ()
+    _domain: Channel
+
+    @property
+    def _line(self) -> TracedSequence:
+        return TracedSequence(self._domain, None, self._nodes, self._is_defined)
+
+    @property
+    def head(self) -> Any:
+        """The element that was put first; it means something where there is one."""
+        return self._line.first
+
+    @property
+    def length(self) -> TracedNumber:
+        return self._line.length
+
+    @property
+    def is_empty(self) -> Any:
+        return self._line.is_empty
+
+    @property
+    def is_full(self) -> Any:
+        return self._line.is_full
+
+    def has(self, element: Any) -> TracedFlag:
+        return self._line.has(element)
+
+    def put(self, element: Any) -> None:
+        """Puts an element at the end; it means something where there is room."""
+        self._become(self._line.appended(element), ".put")
+
+    def take(self) -> None:
+        """Takes the head away; it means something where there is one."""
+        self._become(self._line.without_first(), ".take")
+
+    def _become(self, value: TracedSequence, what: str) -> None:
+        self._assign(value._nodes, value._is_defined, what)
 
 
 STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
     Record: TracedRecord,
     Sequence_: TracedSequence,
+    Channel: TracedChannel,
     Messages: TracedMessages,
+    Bag: TracedBag,
     Per: TracedPer,
 }
 
@@ -391,9 +493,20 @@ def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
         chosen = [holder._chosen(x) for x in value]
         bits = [e.or_(*column) for column in zip(*(c for c, _ in chosen), strict=True)] if chosen else holder._nodes
         return bits, e.and_(*(d for _, d in chosen))
+    elif isinstance(domain, Bag) and isinstance(value, list | tuple) and len(value) <= domain.capacity:
+        return _bag(domain, value)
     else:
         raise mistake(f"{value!r} is not {domain}", "store a value of that domain")
     return _joined(parts)
+
+
+def _bag(domain: Bag, elements: Iterable[Any]) -> tuple[list[Expression], Expression]:
+    one, none = e.constant("number", 1), e.constant("number", 0)
+    cells, where = constants(domain, ()), TRUE
+    for chosen, defined in (which(domain, x) for x in elements):
+        cells = [e.add(x, e.if_(c, one, none)) for x, c in zip(cells, chosen, strict=True)]
+        where = e.and_(where, defined)
+    return cells, where
 
 
 def _joined(parts: Iterable[tuple[Domain, Any]]) -> tuple[list[Expression], Expression]:

@@ -1,0 +1,93 @@
+"""Brokers and clients are permuted independently of each other; what reports say of them."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import factorial
+
+import pytest
+
+from isrcheck import UnknownName, check
+from isrcheck.checker.engines.symbolic.symmetry import symmetry
+from isrcheck.checker.pages.stories import story
+from isrcheck.checker.symmetry.exchanges import Member
+from isrcheck.model.language.tracing import trace
+from tests.cli.running import run
+from tests.toys import in_flight
+from tests.toys.in_flight import Visitors
+
+FILE = in_flight.__file__
+
+
+def orbits(brokers: int, clients: int) -> int:
+    """Clients that nobody tells apart, some at home, the others at brokers that nobody tells apart."""
+    places = product(range(brokers + 1), repeat=clients)
+    return len({(at.count(0), tuple(sorted(at.count(b) for b in range(1, brokers + 1)))) for at in places})
+
+
+@pytest.mark.parametrize(("brokers", "clients"), [(2, 3), (3, 3), (1, 4), (4, 2)])
+def test_the_group_is_the_product(brokers: int, clients: int) -> None:
+    settings = {"brokers_": brokers, "clients_": clients}
+    full = check(Visitors, settings, keep_going=True)
+    reduced = check(Visitors, settings, keep_going=True, symmetry=True)
+    assert full.distinct == (brokers + 1) ** clients
+    assert reduced.distinct == orbits(brokers, clients)
+    assert reduced.orbits is not None
+    assert reduced.orbits.states == full.levels
+    assert reduced.orbits.permutations == factorial(brokers) * factorial(clients)
+    found = full.findings["somebody-is-at-home"].trace, reduced.findings["somebody-is-at-home"].trace
+    assert found[0] == found[1]
+
+
+def test_each_scalarset_has_classes_of_its_own() -> None:
+    model = Visitors(brokers_=2, clients_=3)
+    system = trace(model, model.predicates("invariant"))
+    brokers = [Member("broker", number) for number in range(2)]
+    assert symmetry(system).classes() == [brokers, [Member("client", number) for number in range(3)]]
+
+
+class Favourite(Visitors):
+    """Client 0 stays at home."""
+
+    def initial(self, s: object) -> None:
+        s.at[self.members(in_flight.client)[0]] = self.broker(0)  # type: ignore[attr-defined]
+
+
+def test_a_client_that_is_told_apart_is_not_permuted() -> None:
+    result = check(Favourite, {"clients_": 3, "brokers_": 3}, symmetry=True, invariants=())
+    assert result.orbits is not None
+    assert [list(c) for c in result.orbits.classes] == [[("broker", 1), ("broker", 2)], [("client", 1), ("client", 2)]]
+    with pytest.raises(UnknownName, match="clients 0 and 1 are told apart by the initial"):
+        check(Favourite, {"clients_": 2, "brokers_": 1}, symmetry=True, invariants=())
+
+
+@pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])
+def test_reports_call_members_by_the_name_of_their_scalarset(engine: str) -> None:
+    found = run("check", f"{FILE}:Visitors", "-s", "clients_=2", "--engine", engine)
+    assert found.code == 12
+    assert "  2  client 0  A client visits a broker (c client 0, b broker 0)." in found.out
+    assert "  3  client 1  A client visits a broker (c client 1, b broker 1)." in found.out
+
+
+def test_the_command_line_says_what_is_permuted() -> None:
+    found = run("check", f"{FILE}:Visitors", "--symmetry", "--continue", "-s", "brokers_=2")
+    assert "brokers 0, 1 and clients 0, 1, 2: 12 permutations" in found.out
+
+
+@pytest.mark.parametrize("form", ["tla", "promela", "murphi"])
+def test_exports_call_members_by_the_name_of_their_scalarset(form: str) -> None:
+    found = run("export", f"{FILE}:Visitors", "--to", form)
+    assert found.code == 0
+    assert "at[0]: a broker 0..2, or -1 for none" in found.out
+    assert "guests[0]: a set of the clients 0..2" in found.out
+
+
+def test_a_page_has_a_lane_and_a_card_for_each_member() -> None:
+    result = check(Visitors, {"clients_": 2})
+    trace_ = result.findings["somebody-is-at-home"].trace
+    assert trace_ is not None
+    told = story(Visitors(clients_=2), trace_)
+    names = [f"{of} {number}" for of, count in (("client", 2), ("broker", 3)) for number in range(count)]
+    assert [lane["name"] for lane in told["lanes"]] == names
+    assert {row["owner"] for row in told["rows"]} == {None, *names}
+    assert [step["partners"] for step in told["steps"]] == [[], ["broker 0"], ["broker 1"]]
