@@ -19,7 +19,7 @@ from isrcheck.checker.kernel import programs
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.planes import GROUP
-from isrcheck.checker.kernel.programs import LANES, Program, run
+from isrcheck.checker.kernel.programs import LANES, Program
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
 from isrcheck.model.language.expressions import Expression
@@ -66,7 +66,7 @@ class Columns:
         degree = np.zeros(len(states), dtype=np.int32)
         rows, sources, fired = [np.empty((len(words), 0), dtype=np.uint64)], list[Integers](), list[tuple[int, int]]()
         for part in program.parts:
-            run(part.instructions, columns)
+            part.instructions.run(columns, len(states))
             enabled = None if part.flag is None else columns[part.flag]
             if part.failure is not None:
                 failing = columns[part.failure]
@@ -75,7 +75,7 @@ class Columns:
                     enabled = np.greater(enabled, failing)
             if enabled is None or not (count := int(np.count_nonzero(enabled))):
                 continue
-            run(part.body, columns)
+            part.body.run(columns, len(states))
             degree += enabled
             (where,) = np.nonzero(enabled)
             after = words.take(where, axis=1)
@@ -110,7 +110,7 @@ class Columns:
             columns = self._failing.begin(block)
             found, which = [none], [none]
             for part in self._failing.parts:
-                run(part.instructions, columns)
+                part.instructions.run(columns, len(block))
                 assert part.flag is not None
                 (where,) = np.nonzero(columns[part.flag])
                 found.append(where)
@@ -129,7 +129,7 @@ class Columns:
         for start, block in _blocks(states):
             columns = self._judging.begin(block)
             for part in self._judging.parts:
-                run(part.instructions, columns)
+                part.instructions.run(columns, len(block))
                 assert part.flag is not None
                 (where,) = np.nonzero(columns[part.flag])
                 if len(where):

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.kernel.ranges import require_in_set
-from isrcheck.checker.kernel.registers import Column, Function, Instruction, Register
+from isrcheck.checker.kernel.registers import Function, Instruction, Register, copied, counted
 from isrcheck.model.language.expressions import Expression, Leaf
 
 BYTE: Final = range(-128, 128)
@@ -101,7 +101,7 @@ class Writer:
         key = register, wide
         found = self._found(key)
         if found is None:
-            found = self._do(_copy, register, register, wide)
+            found = self._do(copied, register, register, wide)
             self._note(key, found)
         return found
 
@@ -190,20 +190,12 @@ class Writer:
     def size(self, node: Expression) -> Register:
         (members,) = node.arguments
         register = self._as(members, _wide(members))
-        return self._resized(self._do(_size, register, register, register.wide), _wide(node))
+        return self._resized(self._do(counted, register, register, register.wide), _wide(node))
 
 
 def _wide(*expressions: Expression) -> bool:
     """Whether a value of one of these may need more than a byte."""
     return any(x.low not in BYTE or x.high not in BYTE for x in expressions)
-
-
-def _copy(a: Column, b: Column, out: Column) -> None:
-    out[...] = a
-
-
-def _size(members: Column, again: Column, out: Column) -> None:
-    out[...] = np.bitwise_count(members)
 
 
 ARITHMETIC: Final[dict[str, Function]] = {

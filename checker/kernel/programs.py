@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.machine import NARROW, OPERATIONS, WIDE, machine
 from isrcheck.checker.kernel.operators import Writer
 from isrcheck.checker.kernel.registers import Change, Column, Function, Instruction, Part, Register
 from isrcheck.model.language.expressions import FALSE, Expression, Leaf
@@ -16,9 +19,12 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
 """States at once: their columns stay in the cache."""
+ENOUGH: Final = 1 << 17
+"""Instructions that numpy runs in a process before compiled code does: 0.1 s, as long as loading that takes."""
 _WORD: Final = (1 << 64) - 1
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
 """Functions that give flags of numpy."""
+Code = npt.NDArray[np.int64]
 Placing = tuple[Function, int, int, int]
 """An instruction whose registers have their places."""
 
@@ -84,11 +90,11 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 class Placed:
     """A part whose registers have their places."""
 
-    instructions: list[Placing]
+    instructions: Steps
     flag: int | None
     failure: int | None
     number: int
-    body: list[Placing]
+    body: Steps
     changes: list[PlacedChange]
 
 
@@ -100,9 +106,30 @@ class PlacedChange:
     values: list[tuple[int, np.uint64]]
 
 
-def run(instructions: Sequence[Placing], columns: Sequence[Column]) -> None:
-    for function, a, b, out in instructions:
-        function(columns[a], columns[b], columns[out])
+class Steps:
+    """Instructions whose registers have their places; `code` gives them as the machine reads them."""
+
+    def __init__(self, placings: list[Placing], code: Callable[[list[Placing]], Code]) -> None:
+        self._placings, self._written = placings, code
+
+    @cached_property
+    def _code(self) -> tuple[Code, int]:
+        code = self._written(self._placings)
+        return code, code.ctypes.data
+
+    def run(self, columns: Sequence[Column], lanes: int) -> None:
+        """Runs them on the columns that `Program.begin` has given for so many states."""
+        global _by_numpy
+        if _by_numpy >= ENOUGH:
+            machine()(self._code[1], len(self._placings), lanes)
+            return
+        _by_numpy += len(self._placings)
+        for function, a, b, out in self._placings:
+            function(columns[a], columns[b], columns[out])
+
+
+_by_numpy = 0
+"""Instructions that numpy has run in this process."""
 
 
 class Program:
@@ -132,17 +159,36 @@ class Program:
     def _part(self, part: Part) -> Placed:
         at = self._at
         return Placed(
-            self._instructions(part.instructions),
+            self._steps(part.instructions),
             None if part.flag is None else at(part.flag, flag=True),
             None if part.failure is None else at(part.failure, flag=True),
             part.number,
-            self._instructions(part.body),
+            self._steps(part.body),
             [PlacedChange(c.word, c.kept, c.base, [(at(r), shift) for r, shift in c.values]) for c in part.changes],
         )
 
-    def _instructions(self, instructions: Sequence[Instruction]) -> list[Placing]:
+    def _steps(self, instructions: Sequence[Instruction]) -> Steps:
         at = self._at
-        return [(i.function, at(i.a), at(i.b), at(i.out, flag=i.function in COMPARISONS)) for i in instructions]
+        placings = [(i.function, at(i.a), at(i.b), at(i.out, flag=i.function in COMPARISONS)) for i in instructions]
+        return Steps(placings, self._code)
+
+    def _code(self, placings: list[Placing]) -> Code:
+        """The instructions as the machine reads them: the number of an operation, and addresses of columns."""
+        rows = [(OPERATIONS[f, self._bits(a), self._bits(out)], a, b, out) for f, a, b, out in placings]
+        code = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
+        code[:, 1:] = self._addresses[code[:, 1:]]
+        return code
+
+    def _bits(self, at: int) -> int:
+        return NARROW if at < 2 * self._count else WIDE
+
+    @cached_property
+    def _addresses(self) -> Code:
+        """The address of each column: they are never moved."""
+        narrow, wide = self._narrow, self._wide
+        bytes_ = narrow.ctypes.data + np.arange(len(narrow), dtype=np.int64) * narrow.strides[0]
+        integers = wide.ctypes.data + np.arange(len(wide), dtype=np.int64) * wide.strides[0]
+        return np.concatenate([bytes_, bytes_, integers])
 
     def begin(self, states: Words) -> list[Column]:
         """The columns for some states, with their leaves; `words` are their words."""
