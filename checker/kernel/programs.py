@@ -139,37 +139,33 @@ class Program:
         self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
     ) -> None:
         self._layout = layout
-        self._places = _placed(parts, [*constants, *leaves])
-        narrow = sum(1 for _ in {p for r, p in self._places.items() if not r.wide})
-        wide = sum(1 for _ in {p for r, p in self._places.items() if r.wide})
+        places = _placed(parts, [*constants, *leaves])
+        narrow, wide = (1 + max((p for r, p in places.items() if r.wide == w), default=-1) for w in (False, True))
         self._narrow = np.zeros((narrow, LANES), dtype=np.int8)
         self._wide = np.zeros((wide, LANES), dtype=np.int64)
         self._count = narrow
         for register, value in constants.items():
-            (self._wide if register.wide else self._narrow)[self._places[register]] = value
-        self._leaves = [(self._at(register), layout.places[leaf.index]) for register, leaf in leaves.items()]
+            (self._wide if register.wide else self._narrow)[places[register]] = value
+        self._at = {register: place + (2 * narrow if register.wide else 0) for register, place in places.items()}
+        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
+        self._leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
         self.parts = [self._part(part) for part in parts]
         self.words: Words = np.empty((layout.words, 0), dtype=np.uint64)
 
-    def _at(self, register: Register, flag: bool = False) -> int:
-        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
-        place = self._places[register]
-        return place + (2 * self._count if register.wide else self._count if flag else 0)
-
     def _part(self, part: Part) -> Placed:
-        at = self._at
+        at, flags = self._at, self._count
         return Placed(
             self._steps(part.instructions),
-            None if part.flag is None else at(part.flag, flag=True),
-            None if part.failure is None else at(part.failure, flag=True),
+            None if part.flag is None else at[part.flag] + flags,
+            None if part.failure is None else at[part.failure] + flags,
             part.number,
             self._steps(part.body),
-            [PlacedChange(c.word, c.kept, c.base, [(at(r), shift) for r, shift in c.values]) for c in part.changes],
+            [PlacedChange(c.word, c.kept, c.base, [(at[r], shift) for r, shift in c.values]) for c in part.changes],
         )
 
     def _steps(self, instructions: Sequence[Instruction]) -> Steps:
-        at = self._at
-        placings = [(i.function, at(i.a), at(i.b), at(i.out, flag=i.function in COMPARISONS)) for i in instructions]
+        at, flags = self._at, {function: self._count for function in COMPARISONS}
+        placings = [(i.function, at[i.a], at[i.b], at[i.out] + flags.get(i.function, 0)) for i in instructions]
         return Steps(placings, self._code)
 
     def _code(self, placings: list[Placing]) -> Code:
@@ -208,38 +204,44 @@ class Program:
 
 def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:
     """A place for each register, given again after its last use; narrow and wide ones have places of their own."""
-    last: dict[Register, int] = {}
-    steps = list(_steps(parts))
-    for step, (reads, _) in enumerate(steps):
-        last.update(dict.fromkeys(reads, step))
+    last = _last_uses(parts) | dict.fromkeys(kept, -1)
     places: dict[Register, int] = {}
     free: dict[bool, list[int]] = {False: [], True: []}
     count = {False: 0, True: 0}
 
-    def take(register: Register) -> None:
-        if free[register.wide]:
-            places[register] = free[register.wide].pop()
+    def take(register: Register) -> list[int]:
+        wide = register.wide
+        if free[wide]:
+            places[register] = free[wide].pop()
         else:
-            places[register] = count[register.wide]
-            count[register.wide] += 1
+            places[register] = count[wide]
+            count[wide] += 1
+        return free[wide]
 
     for register in kept:
         take(register)
-    for step, (reads, out) in enumerate(steps):
+    for step, (reads, out) in enumerate(_steps(parts)):
         # Its operands' places are free for the result: numpy reads an element before it writes it.
-        for register in dict.fromkeys(reads):
-            if last[register] == step and not register.kept:
+        for register in reads:
+            if last[register] == step:
                 free[register.wide].append(places[register])
+                last[register] = -1
         if out is not None:
-            take(out)
+            fallow = take(out)
             if out not in last:
-                free[out.wide].append(places[out])
+                fallow.append(places[out])
     return places
+
+
+def _last_uses(parts: Sequence[Part]) -> dict[Register, int]:
+    """The last step that reads each register."""
+    return {register: step for step, (reads, _) in enumerate(_steps(parts)) for register in reads}
 
 
 def _steps(parts: Sequence[Part]) -> Iterable[tuple[Sequence[Register], Register | None]]:
     """What is read and what is written, in the order of a run in which every part is entered."""
     for part in parts:
-        for instruction in (*part.instructions, *part.body):
-            yield (instruction.a, instruction.b), instruction.out
+        for instructions in (part.instructions, part.body):
+            for instruction in instructions:
+                yield (instruction.a, instruction.b), instruction.out
         yield tuple(part.reads()), None
