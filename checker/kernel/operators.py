@@ -197,10 +197,7 @@ class Writer:
 
 def _wide(*expressions: Expression) -> bool:
     """Whether a value of one of these may need more than a byte."""
-    for x in expressions:  # asked for each instruction: a generator would be most of its time
-        if x.low < LEAST or x.high > MOST:
-            return True
-    return False
+    return any(x.low < LEAST or x.high > MOST for x in expressions)
 
 
 ARITHMETIC: Final[dict[str, Function]] = {

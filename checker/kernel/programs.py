@@ -164,7 +164,7 @@ class Program:
         )
 
     def _steps(self, instructions: Sequence[Instruction]) -> Steps:
-        at, flags = self._at, {function: self._count for function in COMPARISONS}
+        at, flags = self._at, dict.fromkeys(COMPARISONS, self._count)
         placings = [(i.function, at[i.a], at[i.b], at[i.out] + flags.get(i.function, 0)) for i in instructions]
         return Steps(placings, self._code)
 
