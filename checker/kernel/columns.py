@@ -1,7 +1,8 @@
-"""A transition system as a program over columns of states, run by numpy: it answers at once, for nothing is compiled.
+"""A transition system as a program over columns of states: it answers at once, for nothing of a model is compiled.
 
 A *column* holds a value of each of up to `LANES` states: in bytes where the interval of the expression allows, else in
-64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns.
+64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns; once
+numpy has run many of them, `isrcheck.checker.kernel.machine` does.
 Columns are used again as soon as nothing later reads them, so that a program works in the cache of the processor.
 
 What is written here is what `isrcheck.checker.kernel.llvm` writes as LLVM text: the same successors in the same order,

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from isrcheck.checker.kernel.registers import Function, copied, counted
 from isrcheck.checker.kernel.words import splat
+
+if TYPE_CHECKING:
+    from isrcheck.checker.kernel.native import Code
 
 BLOCK: Final = 64
 NARROW: Final = 8
@@ -59,16 +62,17 @@ _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.
 @cache
 def machine() -> Callable[[int, int, int], None]:
     """`run`, compiled or loaded."""
+    run: Callable[[int, int, int], None] = _code().calls["run"]
+    return run
+
+
+@cache
+def _code() -> Code:
+    """What keeps `run` alive."""
     from isrcheck.checker.kernel.native import Code
     from isrcheck.checker.kernel.objects import objects
 
-    code = Code(machine_text(), {"run": (3, False)}, objects())
-    call: Callable[[int, int, int], None] = code.calls["run"]
-
-    def run(program: int, count: int, lanes: int, code: Code = code) -> None:
-        call(program, count, lanes)
-
-    return run
+    return Code(machine_text(), {"run": (3, False)}, objects())
 
 
 def machine_text() -> str:
