@@ -15,6 +15,7 @@ from isrcheck.checker.traces.reasons import reasons
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.model.language import EvaluationError
 from isrcheck.model.language.concrete import explain, holds, initial_states
+from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.together import idle_settings, left_out
 from isrcheck.model.language.tracing import sentence_of
@@ -113,9 +114,12 @@ class Judge:
             exact,
             instance,
             held=last_held(self.interpreter.model, predicate, shown, instance),
-            reasons=reasons(Walked(self.interpreter.model, shown, predicate)),
+            reasons=reasons(Walked(self.interpreter.model, shown, self._condition(name), self.system)),
             story=story(self.interpreter.model, shown),
         )
+
+    def _condition(self, name: str) -> Expression:
+        return next(predicate.holds for predicate in self.system.invariants if predicate.name == name)
 
     def violating(self, name: str, level: int) -> Trace:
         """The trace to a state of a level, the first one where an invariant is violated, that violates it."""

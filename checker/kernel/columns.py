@@ -1,7 +1,8 @@
-"""A transition system as a program over columns of states, run by numpy: it answers at once, for nothing is compiled.
+"""A transition system as a program over columns of states: it answers at once, for nothing of a model is compiled.
 
 A *column* holds a value of each of up to `LANES` states: in bytes where the interval of the expression allows, else in
-64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns.
+64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns; once
+numpy has run many of them, `isrcheck.checker.kernel.machine` does.
 Columns are used again as soon as nothing later reads them, so that a program works in the cache of the processor.
 
 What is written here is what `isrcheck.checker.kernel.llvm` writes as LLVM text: the same successors in the same order,
@@ -19,7 +20,7 @@ from isrcheck.checker.kernel import programs
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.planes import GROUP
-from isrcheck.checker.kernel.programs import LANES, Program, run
+from isrcheck.checker.kernel.programs import LANES, Program
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
 from isrcheck.model.language.expressions import Expression
@@ -66,7 +67,7 @@ class Columns:
         degree = np.zeros(len(states), dtype=np.int32)
         rows, sources, fired = [np.empty((len(words), 0), dtype=np.uint64)], list[Integers](), list[tuple[int, int]]()
         for part in program.parts:
-            run(part.instructions, columns)
+            part.instructions.run(columns, len(states))
             enabled = None if part.flag is None else columns[part.flag]
             if part.failure is not None:
                 failing = columns[part.failure]
@@ -75,7 +76,7 @@ class Columns:
                     enabled = np.greater(enabled, failing)
             if enabled is None or not (count := int(np.count_nonzero(enabled))):
                 continue
-            run(part.body, columns)
+            part.body.run(columns, len(states))
             degree += enabled
             (where,) = np.nonzero(enabled)
             after = words.take(where, axis=1)
@@ -110,7 +111,7 @@ class Columns:
             columns = self._failing.begin(block)
             found, which = [none], [none]
             for part in self._failing.parts:
-                run(part.instructions, columns)
+                part.instructions.run(columns, len(block))
                 assert part.flag is not None
                 (where,) = np.nonzero(columns[part.flag])
                 found.append(where)
@@ -129,7 +130,7 @@ class Columns:
         for start, block in _blocks(states):
             columns = self._judging.begin(block)
             for part in self._judging.parts:
-                run(part.instructions, columns)
+                part.instructions.run(columns, len(block))
                 assert part.flag is not None
                 (where,) = np.nonzero(columns[part.flag])
                 if len(where):

@@ -8,59 +8,63 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.kernel.ranges import require_in_set
-from isrcheck.checker.kernel.registers import Column, Function, Instruction, Register
+from isrcheck.checker.kernel.registers import Function, Instruction, Register, copied, counted
 from isrcheck.model.language.expressions import Expression, Leaf
 
-BYTE: Final = range(-128, 128)
+LEAST: Final = -128
+MOST: Final = 127
+"""What a byte holds."""
 
 
 class Writer:
     """Instructions for expressions, each once, where it is first needed.
 
-    `begin_body` starts what later parts do not see, for a part that is not entered computes nothing of it.
+    `body` starts what later parts do not see, for a part that is not entered computes nothing of it.
     """
 
     def __init__(self) -> None:
         self.constants: dict[Register, int] = {}
         self.leaves: dict[Register, Leaf] = {}
         self._numbers: dict[tuple[int, bool], Register] = {}
-        self._shared: dict[object, Register] = {}
-        self._local: dict[object, Register] = {}
+        self._known: dict[object, Register] = {}
+        self._local: list[object] = []
         self._inside = False
         self._count = 0
         self.instructions: list[Instruction] = []
 
     def shared(self) -> list[Instruction]:
         """The instructions that follow are seen by all later ones."""
-        self._inside, self.instructions = False, []
+        self._begin(inside=False)
         return self.instructions
 
     def body(self) -> list[Instruction]:
         """The instructions that follow are seen by no other part."""
-        self._inside, self._local, self.instructions = True, {}, []
+        self._begin(inside=True)
         return self.instructions
+
+    def _begin(self, inside: bool) -> None:
+        for key in self._local:
+            del self._known[key]
+        self._inside, self._local, self.instructions = inside, [], []
 
     def register(self, of: Expression) -> Register:
         """The column of an expression, as wide as its interval demands."""
-        stack = [of]
+        known, stack = self._known, [of]
         while stack:
             node = stack[-1]
-            missing = [a for a in node.arguments if self._found(a) is None]
+            missing = [a for a in node.arguments if a not in known]
             if missing:
                 stack.extend(reversed(missing))
                 continue
             stack.pop()
-            if self._found(node) is None:
+            if node not in known:
                 self._note(node, self._write(node))
-        found = self._found(of)
-        assert found is not None
-        return found
-
-    def _found(self, key: object) -> Register | None:
-        return self._local.get(key) or self._shared.get(key) if self._inside else self._shared.get(key)
+        return known[of]
 
     def _note(self, key: object, register: Register) -> None:
-        (self._local if self._inside and not register.kept else self._shared)[key] = register
+        self._known[key] = register
+        if self._inside and not register.kept:
+            self._local.append(key)
 
     def _new(self, wide: bool, kept: bool = False) -> Register:
         self._count += 1
@@ -91,17 +95,15 @@ class Writer:
         """The column of an operand in the width of its operation."""
         if of.value is not None and not isinstance(of.value, Leaf):
             return self.number(of.value, wide)
-        register = self._found(of)
-        assert register is not None
-        return self._resized(register, wide)
+        return self._resized(self._known[of], wide)
 
     def _resized(self, register: Register, wide: bool) -> Register:
         if register.wide == wide:
             return register
         key = register, wide
-        found = self._found(key)
+        found = self._known.get(key)
         if found is None:
-            found = self._do(_copy, register, register, wide)
+            found = self._do(copied, register, register, wide)
             self._note(key, found)
         return found
 
@@ -148,7 +150,7 @@ class Writer:
     def _mask(self, condition: Expression, wide: bool) -> Register:
         """All bits where the condition holds."""
         key = "mask", condition, wide
-        found = self._found(key)
+        found = self._known.get(key)
         if found is None:
             found = self._do(np.subtract, self.number(0, wide), self._as(condition, wide), wide)
             self._note(key, found)
@@ -160,7 +162,7 @@ class Writer:
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)
         key = "bit", broker, wide
-        found = self._found(key)
+        found = self._known.get(key)
         if found is None:
             found = self._do(np.left_shift, self.number(1, wide), self._as(broker, wide), wide)
             self._note(key, found)
@@ -190,20 +192,12 @@ class Writer:
     def size(self, node: Expression) -> Register:
         (members,) = node.arguments
         register = self._as(members, _wide(members))
-        return self._resized(self._do(_size, register, register, register.wide), _wide(node))
+        return self._resized(self._do(counted, register, register, register.wide), _wide(node))
 
 
 def _wide(*expressions: Expression) -> bool:
     """Whether a value of one of these may need more than a byte."""
-    return any(x.low not in BYTE or x.high not in BYTE for x in expressions)
-
-
-def _copy(a: Column, b: Column, out: Column) -> None:
-    out[...] = a
-
-
-def _size(members: Column, again: Column, out: Column) -> None:
-    out[...] = np.bitwise_count(members)
+    return any(x.low < LEAST or x.high > MOST for x in expressions)
 
 
 ARITHMETIC: Final[dict[str, Function]] = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.machine import NARROW, OPERATIONS, WIDE, machine
 from isrcheck.checker.kernel.operators import Writer
 from isrcheck.checker.kernel.registers import Change, Column, Function, Instruction, Part, Register
 from isrcheck.model.language.expressions import FALSE, Expression, Leaf
@@ -16,9 +19,12 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
 """States at once: their columns stay in the cache."""
+ENOUGH: Final = 1 << 17
+"""Instructions that numpy runs in a process before compiled code does: 0.1 s, as long as loading that takes."""
 _WORD: Final = (1 << 64) - 1
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
 """Functions that give flags of numpy."""
+Code = npt.NDArray[np.int64]
 Placing = tuple[Function, int, int, int]
 """An instruction whose registers have their places."""
 
@@ -84,11 +90,11 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 class Placed:
     """A part whose registers have their places."""
 
-    instructions: list[Placing]
+    instructions: Steps
     flag: int | None
     failure: int | None
     number: int
-    body: list[Placing]
+    body: Steps
     changes: list[PlacedChange]
 
 
@@ -100,9 +106,30 @@ class PlacedChange:
     values: list[tuple[int, np.uint64]]
 
 
-def run(instructions: Sequence[Placing], columns: Sequence[Column]) -> None:
-    for function, a, b, out in instructions:
-        function(columns[a], columns[b], columns[out])
+class Steps:
+    """Instructions whose registers have their places; `code` gives them as the machine reads them."""
+
+    def __init__(self, placings: list[Placing], code: Callable[[list[Placing]], Code]) -> None:
+        self._placings, self._written = placings, code
+
+    @cached_property
+    def _code(self) -> tuple[Code, int]:
+        code = self._written(self._placings)
+        return code, code.ctypes.data
+
+    def run(self, columns: Sequence[Column], lanes: int) -> None:
+        """Runs them on the columns that `Program.begin` has given for so many states."""
+        global _by_numpy
+        if _by_numpy >= ENOUGH:
+            machine()(self._code[1], len(self._placings), lanes)
+            return
+        _by_numpy += len(self._placings)
+        for function, a, b, out in self._placings:
+            function(columns[a], columns[b], columns[out])
+
+
+_by_numpy = 0
+"""Instructions that numpy has run in this process."""
 
 
 class Program:
@@ -112,37 +139,52 @@ class Program:
         self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
     ) -> None:
         self._layout = layout
-        self._places = _placed(parts, [*constants, *leaves])
-        narrow = sum(1 for _ in {p for r, p in self._places.items() if not r.wide})
-        wide = sum(1 for _ in {p for r, p in self._places.items() if r.wide})
+        places = _placed(parts, [*constants, *leaves])
+        narrow, wide = (1 + max((p for r, p in places.items() if r.wide == w), default=-1) for w in (False, True))
         self._narrow = np.zeros((narrow, LANES), dtype=np.int8)
         self._wide = np.zeros((wide, LANES), dtype=np.int64)
         self._count = narrow
         for register, value in constants.items():
-            (self._wide if register.wide else self._narrow)[self._places[register]] = value
-        self._leaves = [(self._at(register), layout.places[leaf.index]) for register, leaf in leaves.items()]
+            (self._wide if register.wide else self._narrow)[places[register]] = value
+        self._at = {register: place + (2 * narrow if register.wide else 0) for register, place in places.items()}
+        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
+        self._leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
         self.parts = [self._part(part) for part in parts]
         self.words: Words = np.empty((layout.words, 0), dtype=np.uint64)
 
-    def _at(self, register: Register, flag: bool = False) -> int:
-        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
-        place = self._places[register]
-        return place + (2 * self._count if register.wide else self._count if flag else 0)
-
     def _part(self, part: Part) -> Placed:
-        at = self._at
+        at, flags = self._at, self._count
         return Placed(
-            self._instructions(part.instructions),
-            None if part.flag is None else at(part.flag, flag=True),
-            None if part.failure is None else at(part.failure, flag=True),
+            self._steps(part.instructions),
+            None if part.flag is None else at[part.flag] + flags,
+            None if part.failure is None else at[part.failure] + flags,
             part.number,
-            self._instructions(part.body),
-            [PlacedChange(c.word, c.kept, c.base, [(at(r), shift) for r, shift in c.values]) for c in part.changes],
+            self._steps(part.body),
+            [PlacedChange(c.word, c.kept, c.base, [(at[r], shift) for r, shift in c.values]) for c in part.changes],
         )
 
-    def _instructions(self, instructions: Sequence[Instruction]) -> list[Placing]:
-        at = self._at
-        return [(i.function, at(i.a), at(i.b), at(i.out, flag=i.function in COMPARISONS)) for i in instructions]
+    def _steps(self, instructions: Sequence[Instruction]) -> Steps:
+        at, flags = self._at, dict.fromkeys(COMPARISONS, self._count)
+        placings = [(i.function, at[i.a], at[i.b], at[i.out] + flags.get(i.function, 0)) for i in instructions]
+        return Steps(placings, self._code)
+
+    def _code(self, placings: list[Placing]) -> Code:
+        """The instructions as the machine reads them: the number of an operation, and addresses of columns."""
+        rows = [(OPERATIONS[f, self._bits(a), self._bits(out)], a, b, out) for f, a, b, out in placings]
+        code = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
+        code[:, 1:] = self._addresses[code[:, 1:]]
+        return code
+
+    def _bits(self, at: int) -> int:
+        return NARROW if at < 2 * self._count else WIDE
+
+    @cached_property
+    def _addresses(self) -> Code:
+        """The address of each column: they are never moved."""
+        narrow, wide = self._narrow, self._wide
+        bytes_ = narrow.ctypes.data + np.arange(len(narrow), dtype=np.int64) * narrow.strides[0]
+        integers = wide.ctypes.data + np.arange(len(wide), dtype=np.int64) * wide.strides[0]
+        return np.concatenate([bytes_, bytes_, integers])
 
     def begin(self, states: Words) -> list[Column]:
         """The columns for some states, with their leaves; `words` are their words."""
@@ -162,38 +204,44 @@ class Program:
 
 def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:
     """A place for each register, given again after its last use; narrow and wide ones have places of their own."""
-    last: dict[Register, int] = {}
-    steps = list(_steps(parts))
-    for step, (reads, _) in enumerate(steps):
-        last.update(dict.fromkeys(reads, step))
+    last = _last_uses(parts) | dict.fromkeys(kept, -1)
     places: dict[Register, int] = {}
     free: dict[bool, list[int]] = {False: [], True: []}
     count = {False: 0, True: 0}
 
-    def take(register: Register) -> None:
-        if free[register.wide]:
-            places[register] = free[register.wide].pop()
+    def take(register: Register) -> list[int]:
+        wide = register.wide
+        if free[wide]:
+            places[register] = free[wide].pop()
         else:
-            places[register] = count[register.wide]
-            count[register.wide] += 1
+            places[register] = count[wide]
+            count[wide] += 1
+        return free[wide]
 
     for register in kept:
         take(register)
-    for step, (reads, out) in enumerate(steps):
+    for step, (reads, out) in enumerate(_steps(parts)):
         # Its operands' places are free for the result: numpy reads an element before it writes it.
-        for register in dict.fromkeys(reads):
-            if last[register] == step and not register.kept:
+        for register in reads:
+            if last[register] == step:
                 free[register.wide].append(places[register])
+                last[register] = -1
         if out is not None:
-            take(out)
+            fallow = take(out)
             if out not in last:
-                free[out.wide].append(places[out])
+                fallow.append(places[out])
     return places
+
+
+def _last_uses(parts: Sequence[Part]) -> dict[Register, int]:
+    """The last step that reads each register."""
+    return {register: step for step, (reads, _) in enumerate(_steps(parts)) for register in reads}
 
 
 def _steps(parts: Sequence[Part]) -> Iterable[tuple[Sequence[Register], Register | None]]:
     """What is read and what is written, in the order of a run in which every part is entered."""
     for part in parts:
-        for instruction in (*part.instructions, *part.body):
-            yield (instruction.a, instruction.b), instruction.out
+        for instructions in (part.instructions, part.body):
+            for instruction in instructions:
+                yield (instruction.a, instruction.b), instruction.out
         yield tuple(part.reads()), None

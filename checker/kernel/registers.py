@@ -61,3 +61,13 @@ class Part:
         """The columns that are read after the instructions."""
         yield from (register for register in (self.flag, self.failure) if register is not None)
         yield from (register for change in self.changes for register, _ in change.values)
+
+
+def copied(a: Column, b: Column, out: Column) -> None:
+    """A column in another width."""
+    out[...] = a
+
+
+def counted(members: Column, again: Column, out: Column) -> None:
+    """How many members sets have."""
+    out[...] = np.bitwise_count(members)

@@ -14,7 +14,7 @@ from isrcheck.checker.results import Trace
 from isrcheck.model.language import Model
 from isrcheck.model.language.concrete import leaves_of
 from isrcheck.model.language.expressions import SEMANTICS, Expression, Leaf, is_constant, topological
-from isrcheck.model.language.system import Transition
+from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
@@ -93,18 +93,28 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    What is false is a predicate of the model, or a condition over its leaves.
+    What is false is a predicate of the model, or a condition over its leaves. `system` is the model as it was traced,
+    where it was: else what is asked of it is traced here.
     """
 
-    def __init__(self, model: Model, trace: Trace, predicate: Callable[..., Any] | Expression | None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        trace: Trace,
+        predicate: Callable[..., Any] | Expression | None,
+        system: TransitionSystem | None = None,
+    ) -> None:
         super().__init__([leaves_of(model, step.state) for step in trace.steps])
         self.model, self.trace = model, trace
-        self._predicate = predicate
+        self._predicate, self._system = predicate, system
 
     @cached_property
     def _transitions(self) -> list[Transition]:
         labels = [step.label for step in self.trace.steps[1:] if step.label is not None]
-        return instances_at(self.model, labels)
+        if self._system is None:
+            return instances_at(self.model, labels)
+        known = {transition.label: transition for transition in self._system.transitions}
+        return [known[label] for label in labels]
 
     def step(self, k: int) -> Transition:
         """The transition that leads to state k."""

@@ -42,7 +42,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
         part = pending.pop()
         if part.operator == op:
             pending.extend(reversed(part.arguments))
-        elif part is dominant or not_(part) in parts:
+        elif part is dominant or (part.negation or not_(part)) in parts:
             return dominant
         elif part is not neutral:
             parts[part] = None
@@ -60,18 +60,24 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 
 def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
     """`part`, an `or` in an `and` (or dually), without what its siblings `others` already decide."""
-    if any(p in others for p in part.arguments):
+    if not others.keys().isdisjoint(part.arguments):
         return neutral
-    left = [p for p in part.arguments if not_(p) not in others]
+    left = [p for p in part.arguments if (p.negation or not_(p)) not in others]
     if len(left) == len(part.arguments):
         return part
     return and_(*left) if dual == "and" else or_(*left)
 
 
+def _compares(part: Expression) -> bool:
+    """Whether a literal may say something of the interval of a number; most do not."""
+    literal = part.arguments[0] if part.operator == "not" else part
+    return literal.operator == "le" or (literal.operator == "eq" and literal.arguments[0].kind == "number")
+
+
 def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
     """`(x, low, high)` where a literal restricts a number x by constants; in a disjunction, where its negation does."""
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    if literal.operator not in ("le", "eq") or literal.arguments[0].kind != "number":
+    if literal.arguments[0].kind != "number":
         return None
     x, c = literal.arguments
     if not is_constant(c):
@@ -95,8 +101,11 @@ def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, i
 
 def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
     """Without the bounds that other bounds imply; None where they contradict each other."""
-    bounds = {part: bound for part in parts if (bound := _bound(part, conjunction))}
-    compared = [bound for part in parts for bound in _comparison(part, conjunction)]
+    comparing = [part for part in parts if _compares(part)]
+    if len(comparing) < 2:
+        return parts  # a single one is decided by intervals when it is made
+    bounds = {part: bound for part in comparing if (bound := _bound(part, conjunction))}
+    compared = [bound for part in comparing for bound in _comparison(part, conjunction)]
     if not bounds and not compared:
         return parts
     ranges: dict[Expression, tuple[int, int]] = {}

@@ -6,7 +6,7 @@ Two nodes that are built alike are the same object. What a model means by them, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 from weakref import WeakValueDictionary
 
@@ -80,6 +80,7 @@ def interned(
     return found
 
 
+@lru_cache(maxsize=1 << 12)  # tracing asks for few constants very often
 def constant(kind: Kind, value: int) -> Expression:
     return interned("constant", (), kind, value, value, value)
 

@@ -55,7 +55,8 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 class SymbolicState(TheState):
     """The state that a traced method reads and assigns: every read is of the state before the action.
 
-    `nodes` are what its leaves are, of a state that another stands for; without them they are themselves.
+    `nodes` are what its leaves are, of a state that another stands for; without them they are themselves. `guards` are
+    those of the instances of actions that were traced already, by their functions.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class SymbolicState(TheState):
         leaves: Sequence[Leaf],
         writable: bool,
         nodes: Sequence[Expression] | None = None,
+        guards: dict[object, list[TracedFlag]] | None = None,
     ) -> None:
         own: dict[str, Any] = self.__dict__
         own["_leaves"] = leaves
         own["_nodes"] = nodes
         own["_model"] = model
         own["_variables"] = {v.name: v for v in variables}
+        own["_guards"] = {} if guards is None else guards
         own["_writable"] = writable
         own["_updates"] = {}
         own["_conditions"] = []
@@ -116,14 +119,24 @@ class SymbolicState(TheState):
         name = method.__name__
         if name in self._enabling:
             raise mistake(f"{name} asks whether it is itself enabled", "ask about another action")
-        result = TracedFlag(FALSE, TRUE, Flag())
+        function = getattr(method, "__func__", None) if getattr(method, "__self__", None) is self._model else None
+        if function not in self._guards:
+            guards = self._guards_of(method, name)
+            if function is None:
+                return _some(guards)
+            self._guards[function] = guards
+        return _some(self._guards[function])
+
+    def _guards_of(self, method: Callable[..., Any], name: str) -> list[TracedFlag]:
+        """The guards of the instances of an action, in this state."""
+        found = []
         for choice in self._model.instances(method):
             inner = self._another(writable=True)
             inner.__dict__["_enabling"] = (*self._enabling, name)
             method(inner, *(as_parameter(d, v) for d, v in choice))
-            if inner._required or inner._updates:
-                result = result | inner._guard
-        return result
+            if inner._acts:
+                found.append(inner._guard)
+        return found
 
     def fresh(self, domain: Domain) -> TracedIdentity:
         """The least identity, but for 0, that no place of a domain holds; asked once in an action."""
@@ -151,7 +164,8 @@ class SymbolicState(TheState):
 
     def _another(self, writable: bool) -> SymbolicState:
         """The state before the action, of which nothing was asked or assigned."""
-        return SymbolicState(self._model, tuple(self._variables.values()), self._leaves, writable, self._nodes)
+        variables = tuple(self._variables.values())
+        return SymbolicState(self._model, variables, self._leaves, writable, self._nodes, self._guards)
 
     def _read(self, leaf: int) -> Expression:
         if leaf in self._updates:
@@ -179,6 +193,13 @@ class SymbolicState(TheState):
         """The name of the value of a domain that starts at a leaf."""
         leaf: Leaf = self._leaves[start]
         return leaf.path.removesuffix(domain.scalars[0].path)
+
+
+def _some(guards: Sequence[TracedFlag]) -> TracedFlag:
+    result = TracedFlag(FALSE, TRUE, Flag())
+    for guard in guards:
+        result = result | guard
+    return result
 
 
 def flag_of(condition: Any) -> TracedFlag:
@@ -319,23 +340,29 @@ class _Sheet:
         nodes: Sequence[Expression] | None = None,
     ) -> None:
         self.model, self.variables, self.leaves, self._nodes = model, variables, leaves, nodes
+        self._guards: dict[object, list[TracedFlag]] = {}
+
+    def _state(self, writable: bool) -> SymbolicState:
+        return SymbolicState(self.model, self.variables, self.leaves, writable, self._nodes, self._guards)
 
     def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        found, effect = [], False
+        found, guards, effect = [], list[TracedFlag](), False
         with nothing_outlives(method, f"action {name}", self.model):
             for choice in self.model.instances(method):
                 s = self.run(name, method, choice)
                 effect = effect or bool(s._updates)
-                if s._required or s._updates:
+                if s._acts:
                     found.append(self.transition(name, spec, choice, s))
+                    guards.append(s._guard)
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
+        self._guards[method] = guards
         return found
 
     def run(self, name: str, method: Callable[..., Any], choice: Sequence[tuple[Domain, Value]]) -> SymbolicState:
         """The state after the method of an action has run for a choice of its parameters."""
-        s = SymbolicState(self.model, self.variables, self.leaves, writable=True)
+        s = self._state(writable=True)
         answer = heeded(method, self.model, s, *(as_parameter(d, v) for d, v in choice))
         require_no_answer(method, f"action {name}", answer)
         return s
@@ -356,7 +383,7 @@ class _Sheet:
         return tuple(self.predicate(name, method) for name, method in methods.items())
 
     def predicate(self, name: str, method: Callable[..., Any]) -> Predicate:
-        s = SymbolicState(self.model, self.variables, self.leaves, writable=False)
+        s = self._state(writable=False)
         with nothing_outlives(method, name, self.model):
             answer = heeded(method, self.model, s)
         if not isinstance(answer, bool | TracedFlag):
@@ -365,7 +392,7 @@ class _Sheet:
         return Predicate(name, sentence_of(method), holds.node, e.not_(holds.defined))
 
     def questions(self, name: str, method: Callable[..., Any]) -> list[Question]:
-        s = SymbolicState(self.model, self.variables, self.leaves, writable=False, nodes=self._nodes)
+        s = self._state(writable=False)
         with nothing_outlives(method, name, self.model):
             answer = heeded(method, self.model, s)
         found = questions_of(method, answer, lambda x: isinstance(x, bool | TracedFlag))

@@ -149,6 +149,15 @@ def drawn(generator: random.Random, given: list[Expression], most: int) -> list[
 def compare(written: list[Expression], asked: list[Expression], where: str) -> None:
     """Compiled code writes each value where it fits and answers each condition as the semantics say."""
     assert {x.operator for x in (*written, *asked)} >= e.SEMANTICS.keys() - {"and", "or"}
+    for start in range(0, max(len(written), len(asked)), AT_ONCE):
+        _compare(written[start : start + AT_ONCE], asked[start : start + AT_ONCE], where)
+
+
+AT_ONCE = 40
+"""Expressions of one text: the time that a compiler takes for a function grows faster than its length."""
+
+
+def _compare(written: list[Expression], asked: list[Expression], where: str) -> None:
     places = [place_for(x) for x in written]
     moves = [
         transition("move", e.TRUE, {place: x}, which=i)

@@ -15,7 +15,7 @@ import pytest
 import z3
 
 from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, Numbers, Terms
-from isrcheck.checker.kernel import lanes, operators
+from isrcheck.checker.kernel import lanes, operators, programs
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.verdicts import Verdicts
@@ -103,6 +103,20 @@ def by_columns(operation: str) -> Answer:
     return judged(kernel_of(traced(operation), []), 0)
 
 
+def on_the_machine(answer: Callable[[], Answer]) -> Answer:
+    """What columns answer where numpy has run enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(programs, "_by_numpy", programs.ENOUGH)
+        return answer()
+
+
+def on_numpy(answer: Callable[[], Answer]) -> Answer:
+    """What columns answer where numpy has not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(programs, "_by_numpy", -programs.ENOUGH)
+        return answer()
+
+
 @cache
 def compiled() -> Kernel:
     """All operations as one text, for a compiler has to begin."""
@@ -136,7 +150,8 @@ def by_z3(numbers: Numbers) -> Callable[[str], Answer]:
 READERS: dict[str, Callable[[str], Answer]] = {
     "reference": by_reference,
     "semantics": by_semantics,
-    "columns": by_columns,
+    "columns": lambda operation: on_numpy(lambda: by_columns(operation)),
+    "columns-machine": lambda operation: on_the_machine(lambda: by_columns(operation)),
     "compiled": by_compiled_code,
     "z3-bit-vectors": by_z3(BITS),
     "z3-integers": by_z3(INTEGERS),
@@ -186,10 +201,15 @@ def expanded(kernel: Kernel, number: int) -> Answer:
     return [found.get(i) for i in range(len(STATES))]
 
 
+def written_by_columns(operation: str) -> Answer:
+    return expanded(kernel_of([], [operation]), 0)
+
+
 WRITERS: dict[str, Callable[[str], Answer]] = {
     "reference": written_by_reference,
     "semantics": written_by_semantics,
-    "columns": lambda operation: expanded(kernel_of([], [operation]), 0),
+    "columns": lambda operation: on_numpy(lambda: written_by_columns(operation)),
+    "columns-machine": lambda operation: on_the_machine(lambda: written_by_columns(operation)),
     "compiled": lambda operation: expanded(compiled(), list(WRITE).index(operation)),
 }
 

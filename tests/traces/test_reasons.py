@@ -45,6 +45,13 @@ def test_the_steps_of_a_trace_are_divided_as_one_does_by_hand(
     assert [list(reason.steps) for reason in told.reasons] == steps
 
 
+@pytest.mark.parametrize("name", ["kip-101", "v1-split-brain", "v3-one-epoch-two-leaders"])
+def test_a_check_tells_them_from_the_system_that_it_searched(name: str) -> None:
+    scenario, loaded, invariant, _ = walk(name)
+    result = check(loaded, scenario.settings, profile="bare", invariants=scenario.invariants, workers=1)
+    assert result.findings[invariant].reasons == found(name)[1]  # of the trace that is recorded, traced anew
+
+
 def assert_divided(name: str) -> None:
     walked, told = found(name)
     divided = [step for reason in told.reasons for step in reason.steps]

@@ -21,7 +21,7 @@ from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
-LARGEST: Final = 1 << 17
+LARGEST: Final = 1 << 18
 """States that are still few: their search takes about as long as the other one takes to compile or to load."""
 ROOM: Final = 1 << 19
 """Successors of the states that are expanded at once, at most."""

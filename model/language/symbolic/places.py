@@ -56,6 +56,8 @@ class Place:
             yield e.and_(*chosen), self.start + offset
 
     def read(self, width: int) -> list[Expression]:
+        if not self.steps:
+            return [self.state._read(leaf) for leaf in range(self.start, self.start + width)]
         nodes: list[Expression] | None = None
         for condition, start in self.locations():
             here = [self.state._read(start + i) for i in range(width)]

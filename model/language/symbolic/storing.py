@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from isrcheck.model.language import expressions as e
@@ -33,9 +34,15 @@ def constants(domain: Domain, value: Any) -> list[Expression]:
     return [e.constant(s.kind, x) for s, x in zip(domain.scalars, domain.encode(value), strict=True)]
 
 
+@lru_cache(maxsize=1 << 10)  # the same few domains, for each value that is stored or compared
+def _first(domain: Domain) -> Term:
+    """The first value of a scalar domain as a term: terms of the domain are made by it."""
+    return TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)
+
+
 def term_of(domain: Domain, value: Any, use: str) -> Term:
     """A value as a term of a scalar domain; `use` says what it is for."""
-    model = TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)
+    model = _first(domain)
     if isinstance(value, Symbolic) and type(value) is not type(model):
         raise mistake(f"{value!r} is {value._kind()}", f"{use} {domain}")
     if not isinstance(value, OfTheState) and model._constant(value) is None:

@@ -193,7 +193,7 @@ class TracedNumber(Term):
 
     def _constant(self, value: object) -> Expression | None:
         number = isinstance(value, int) and not isinstance(value, bool)
-        return _fitting(e.constant("number", value)) if number else None  # type: ignore[arg-type]
+        return _fitting(e.constant("number", value)) if number else None
 
     def _compare(self, other: Any, test: Callable[[Expression, Expression], Expression]) -> TracedFlag:
         b = self._lift(other)

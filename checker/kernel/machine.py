@@ -1,0 +1,152 @@
+"""Instructions over columns as compiled code: one function that runs every program, for it is given the program.
+
+numpy needs most of a microsecond to begin an instruction, whatever the number of states; this needs some nanoseconds.
+It is compiled once, and kept like all compiled code, but loading it takes longer than numpy takes for a small search.
+
+`run(program, count, lanes)`: an instruction is four 64-bit integers, which of `OPERATIONS` it is and the addresses of
+two columns and of a third for the result. It runs in blocks of `BLOCK` lanes, also past the last state: columns have
+room for whole blocks, and nobody reads what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from isrcheck.checker.kernel.registers import Function, copied, counted
+from isrcheck.checker.kernel.words import splat
+
+if TYPE_CHECKING:
+    from isrcheck.checker.kernel.native import Code
+
+BLOCK: Final = 64
+NARROW: Final = 8
+WIDE: Final = 64
+
+_SAME: Final = ((NARROW, NARROW), (WIDE, WIDE))
+_FLAGS: Final = ((NARROW, NARROW), (WIDE, NARROW))
+_WIDTHS: Final[dict[Function, tuple[tuple[int, int], ...]]] = {
+    np.bitwise_and: _SAME,
+    np.bitwise_or: _SAME,
+    np.bitwise_xor: _SAME,
+    np.add: _SAME,
+    np.subtract: _SAME,
+    np.multiply: _SAME,
+    np.left_shift: _SAME,
+    counted: _SAME,
+    np.equal: _FLAGS,
+    np.not_equal: _FLAGS,
+    np.less_equal: _FLAGS,
+    copied: ((NARROW, WIDE), (WIDE, NARROW)),
+}
+"""The functions of instructions, each with the bits of its operands and of its result."""
+OPERATIONS: Final = {
+    (function, *bits): number
+    for number, (function, bits) in enumerate((f, bits) for f, widths in _WIDTHS.items() for bits in widths)
+}
+"""The number of a function of bytes or of 64-bit integers."""
+_PLAIN: Final[dict[Function, str]] = {
+    np.bitwise_and: "and",
+    np.bitwise_or: "or",
+    np.bitwise_xor: "xor",
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+}
+_COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.less_equal: "sle"}
+
+
+@cache
+def machine() -> Callable[[int, int, int], None]:
+    """`run`, compiled or loaded."""
+    run: Callable[[int, int, int], None] = _code().calls["run"]
+    return run
+
+
+@cache
+def _code() -> Code:
+    """What keeps `run` alive."""
+    from isrcheck.checker.kernel.native import Code
+    from isrcheck.checker.kernel.objects import objects
+
+    return Code(machine_text(), {"run": (3, False)}, objects())
+
+
+def machine_text() -> str:
+    """The LLVM text."""
+    cases = "\n".join(f"    i64 {number}, label %operation{number}" for number in OPERATIONS.values())
+    operations = "\n".join(_operation(number, *key) for key, number in OPERATIONS.items())
+    return f"""\
+declare <{BLOCK} x i{NARROW}> @llvm.ctpop.v{BLOCK}i{NARROW}(<{BLOCK} x i{NARROW}>)
+declare <{BLOCK} x i{WIDE}> @llvm.ctpop.v{BLOCK}i{WIDE}(<{BLOCK} x i{WIDE}>)
+attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
+define void @run(ptr %program, i64 %count, i64 %lanes) #0 {{
+entry:
+  %any = icmp sgt i64 %count, 0
+  br i1 %any, label %instruction, label %done
+instruction:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+  %start = mul i64 %i, 4
+  %at = getelementptr i64, ptr %program, i64 %start
+  %operation = load i64, ptr %at, align 8
+  %at1 = getelementptr i64, ptr %at, i64 1
+  %first = load ptr, ptr %at1, align 8
+  %at2 = getelementptr i64, ptr %at, i64 2
+  %second = load ptr, ptr %at2, align 8
+  %at3 = getelementptr i64, ptr %at, i64 3
+  %result = load ptr, ptr %at3, align 8
+  switch i64 %operation, label %next [
+{cases}
+  ]
+{operations}
+next:
+  %following = add i64 %i, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %instruction, label %done
+done:
+  ret void
+}}
+"""
+
+
+def _operation(n: int, function: Function, given: int, gives: int) -> str:
+    """A loop over the lanes, for one entry of `OPERATIONS`."""
+    taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
+    lines = "\n".join(f"  {line}" for line in _value(n, function, given, gives))
+    return f"""\
+operation{n}:
+  %j{n} = phi i64 [ 0, %instruction ], [ %k{n}, %operation{n} ]
+  %pa{n} = getelementptr i{given}, ptr %first, i64 %j{n}
+  %a{n} = load {taken}, ptr %pa{n}, align 1
+  %pb{n} = getelementptr i{given}, ptr %second, i64 %j{n}
+  %b{n} = load {taken}, ptr %pb{n}, align 1
+{lines}
+  %po{n} = getelementptr i{gives}, ptr %result, i64 %j{n}
+  store {made} %o{n}, ptr %po{n}, align 1
+  %k{n} = add i64 %j{n}, {BLOCK}
+  %more{n} = icmp slt i64 %k{n}, %lanes
+  br i1 %more{n}, label %operation{n}, label %next"""
+
+
+def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
+    """What makes `%o` of `%a` and `%b`."""
+    taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
+    if function in _PLAIN:
+        return [f"%o{n} = {_PLAIN[function]} {taken} %a{n}, %b{n}"]
+    if function in _COMPARED:
+        flags = f"%c{n} = icmp {_COMPARED[function]} {taken} %a{n}, %b{n}"
+        return [flags, f"%o{n} = zext <{BLOCK} x i1> %c{n} to {made}"]
+    if function is copied:
+        return [f"%o{n} = {'sext' if given < gives else 'trunc'} {taken} %a{n} to {made}"]
+    if function is counted:
+        return [f"%o{n} = call {made} @llvm.ctpop.v{BLOCK}i{gives}({taken} %a{n})"]
+    # A shift by -1, or by more than there are bits, gives nothing, as numpy says.
+    return [
+        f"%c{n} = icmp ult {taken} %b{n}, {splat(given, given)}",
+        f"%d{n} = select <{BLOCK} x i1> %c{n}, {taken} %b{n}, {taken} zeroinitializer",
+        f"%e{n} = shl {taken} %a{n}, %d{n}",
+        f"%o{n} = select <{BLOCK} x i1> %c{n}, {taken} %e{n}, {taken} zeroinitializer",
+    ]
