@@ -288,11 +288,9 @@ class Logs(Producers):
             return f"a producer with acks=all, which has no answer, writes to {leader} once more {written}"
         return f"a producer with acks=all writes to {leader} {written}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.acks_one)
     def produce_acks_one(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=1 writes and is told of success at once."""
-        if not self.acks_one:
-            return
         s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
@@ -371,11 +369,9 @@ class Logs(Producers):
         follows = (s.replica[p][b].role == "follower") & self.is_up(s, b)
         return self.leads(s, p, b) | follows if self.follower_reads else self.leads(s, p, b)
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def consume(self, s: State, p: int, b: Any) -> None:
         """A consumer reads the next record below the high watermark."""
-        if not self.consumers:
-            return
         position, log = s.consumed[p].length, s.log[p][b]
         s.require(self.serves_consumers(s, p, b), self.serves_the_topic(s, p, b))
         s.require(position < s.replica[p][b].high_watermark, position < log.length)
@@ -385,11 +381,9 @@ class Logs(Producers):
         at, record = len(old.consumed[p]), sentences.record_in_words(new.consumed[p][-1])
         return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
         """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
-        if not self.consumers:
-            return
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])

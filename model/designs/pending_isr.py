@@ -218,11 +218,9 @@ class PendingIsr(Alterations):
         found = super().is_old_news(s, b, p, request)
         return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
 
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
-        if not self.tells_by_command:
-            return
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -254,11 +252,9 @@ class PendingIsr(Alterations):
         if self.commits_on_events:
             s.replica[p][b].looks = False
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.commits_on_events)
     def leave_high_watermark(self, s: State, p: int, b: Any) -> None:
         """The leader cannot raise its high watermark; it tries again when something happens."""
-        if not self.commits_on_events:
-            return
         replica = s.replica[p][b]
         s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
         replica.looks = False

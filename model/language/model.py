@@ -199,9 +199,10 @@ class Model:
         return BrokerId(number)
 
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        """Each choice of an action's parameters as (domain, value), in the order of labels."""
+        """Each choice of an action's parameters as (domain, value), in the order of labels; none if switched off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        yield from self._choices(spec.parameters, method)
+        if spec.where is None or spec.where(self):
+            yield from self._choices(spec.parameters, method)
 
     def initial_choices(self) -> Iterator[tuple[tuple[Domain, Value], ...]]:
         """Each choice of the parameters of `initial`."""

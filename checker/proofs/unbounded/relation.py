@@ -231,6 +231,8 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
     found, model = [], free.model
     for name, method in model.actions().items():
         spec: Action = method.__action__  # type: ignore[attr-defined]
+        if spec.where is not None and not spec.where(model):
+            continue
         for choice, given, numbers, within in arguments(model, spec.parameters, fresh_numbers(free.book)):
             s = UnboundedState(model, layout, before, True)
             with defining(free.book) as definitions:

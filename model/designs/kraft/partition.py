@@ -234,14 +234,12 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.looks_again)
     def look_again(self, s: KraftState, p: int, b: Any) -> None:
         """A leader checks again whether it can raise its high watermark: perhaps it waits for nobody any more.
 
         Kafka has no such step.
         """
-        if not self.looks_again:
-            return
         x = self.leading(s, p, b)
         after = self.raised(b, x)
         s.require(self.leads(s, p, b), after.high_watermark > x.high_watermark)
@@ -311,13 +309,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         lagging = listed(f for f in self.brokers if f in replica.isr and f not in replica.pending)
         return f"{b} has seen {lagging} lag too long, and asks for ISR {replica.pending} at version {replica.version}"
 
-    @action(p=any_partition, b=broker, follower=broker, actor="b")
+    @action(p=any_partition, b=broker, follower=broker, actor="b", where=lambda m: m.followers_lag)
     def lag_time_passes(self, s: KraftState, p: int, b: Any, follower: Any) -> None:
         """isCaughtUp: replica.lag.time.max.ms have passed since a follower last reached the leader's log end.
 
         A follower that is still at the log end counts as caught up all the same.
         """
-        if b == follower or not self.followers_lag:
+        if b == follower:
             return
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
         s.caught_up[p][b] = s.caught_up[p][b] - {follower}
