@@ -1,4 +1,4 @@
-"""Which engine can do what: one table, of which refusals, `--help` and docs/performance.md are made."""
+"""Which engine can do what, in one table. Refusals, `--help` and docs/performance.md are made of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 @dataclass(frozen=True)
 class Ability:
-    """What a question may ask of `engines` and of no other: options of `isrcheck check`, arguments of `check`.
+    """An ability that only `engines` have: options of `isrcheck check`, arguments of `check`.
 
     `lacking` says what is so of the other engines; `usual` is what an option is where it is not given.
     """

@@ -44,9 +44,9 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Storing:
-    """Where a search has the states that it is about to expand and those it finds there: in memory, or on disk.
+    """The place of the states that a search is about to expand and of those that it finds there: in memory, or on disk.
 
-    What it needs to tell new states from known ones is in memory. `folder` is for files, None for the temporary one.
+    The table that tells new states from known ones is in memory. `folder` is for files, None for the temporary one.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -78,7 +78,7 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """What the counts of a search under symmetry stand for.
+    """The full counts for which the counts of a search under symmetry stand.
 
     Brokers of a class are interchangeable, in as many ways as there are `permutations`; `states[k - 1]` is how many
     states the orbits of level k have, which is how many a search without symmetry counts there.
@@ -168,7 +168,7 @@ class Path:
 
 
 class Paths(Protocol):
-    """Where an engine that has searched finds paths: of `length` states, to what it has found there."""
+    """A source of paths from an engine that has searched: of `length` states, to the states found there."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
         """To a state where the invariant is false; of 2 states or more."""
@@ -199,7 +199,7 @@ class Edges:
 
 
 class Levels(Protocol):
-    """What a trace needs of the engine that has searched; states are in a form of the engine's own."""
+    """The part of an engine that a trace needs after a search; states are in a form of the engine's own."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
         """Every step from a state of `level` to a state where the invariant is false, counted or not."""

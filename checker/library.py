@@ -79,7 +79,9 @@ class LoadedModel:
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _default(self) -> set[str]:
-        """What the class names, or all of its own if it names none; with names inherited, also what is in the file."""
+        """The invariants that the class names, or all of its own if it names none; if names are inherited, also those
+        in the file.
+        """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
         module = self.cls.__module__
@@ -134,7 +136,7 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
+    """The invariants that can be asked of a model: its own, those beside it, and shipped ones about its variables."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())

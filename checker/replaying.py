@@ -104,7 +104,7 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
 def walkers_of(
     loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
 ) -> tuple[Interpreter, Implementation | None]:
-    """What walks the traces, and what judges the steps of a refinement."""
+    """The interpreter for the traces, and the judge of the steps of a refinement."""
     if traces.against is None:
         return interpreter_of(loaded, traces, settings), None
     against = traces.against
@@ -128,7 +128,7 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
-    """What walks the traces: the model at the settings of the file, but for those that are given."""
+    """The interpreter for the traces: the model at the settings of the file, except for those that are given."""
     recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
     for name in recorded:
         if name not in declared:

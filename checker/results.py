@@ -347,7 +347,7 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""
+        """The note on a setting as a bound: hit, not hit, not explored; empty where it is none."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""

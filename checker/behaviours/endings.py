@@ -82,7 +82,7 @@ class Endings:
 
 
 def endings(left: Graph, right: Graph, found: Found) -> Endings:
-    """What was found, replayed by the reference semantics of both models."""
+    """The differences that were found, replayed by the reference semantics of both models."""
     trace = replayed(left, found.states, found.transitions)
     told = story(left.interpreter.model, trace)
     if not found.right:

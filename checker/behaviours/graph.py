@@ -33,7 +33,7 @@ MANY: Final = 1 << 15
 
 
 class View:
-    """What is visible of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
+    """The visible part of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
 
     Raises `UnknownName` for what the two do not have in common; without names it is all that they have.
     """

@@ -55,7 +55,7 @@ class Asked:
 
 
 def asked_of(options: dict[str, Any]) -> Asked | None:
-    """What the options say; None where they do not ask for behaviours."""
+    """The comparison of behaviours that the options ask for; None where they ask for none."""
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:

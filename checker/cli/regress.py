@@ -150,7 +150,9 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """What a scenario gives, or why it could not run, with an exit code; in a process of its own, so all of it data."""
+    """The files that a scenario gives, or why it could not run, with an exit code; derived in a process of its own, so
+    all of it is data.
+    """
     from isrcheck.checker.scenarios.derived import derive
 
     try:

@@ -1,4 +1,4 @@
-"""What a check must come to for an answer to be right, and how it is told why not."""
+"""The conditions that an answer must fulfil to be right, and how a learner is told why it does not."""
 
 from __future__ import annotations
 

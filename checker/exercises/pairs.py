@@ -39,7 +39,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
-    """What a scenario asks instead."""
+    """The subject that a scenario asks about instead."""
     expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
         yield f"{place}: model is {scenario.model!r}"
@@ -52,7 +52,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
-    """Whether what the story says is set in both."""
+    """Whether both set the things that the story speaks of."""
     told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [

@@ -111,7 +111,7 @@ class Walking:
                 yield name, str(error)
 
     def about(self) -> dict[str, Any]:
-        """What does not change while walking."""
+        """The data that does not change while walking."""
         default = self.loaded.chosen(None)
         of_class = type(self.model)
         return {
@@ -218,7 +218,7 @@ class Walking:
         }
 
     def _differences(self, label: Label, here: State, after: State) -> list[tuple[str, str, str]]:
-        """What a step changes, of the specification's state too."""
+        """The changes of a step, those of the specification's state included."""
         domains = tuple(self.model.domains.items())
         shown = self._shown(Trace(domains, (Step(None, None, here), Step(label, None, after))))
         return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
@@ -277,7 +277,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """What a specification does not allow of the last step of a path, part by part."""
+        """The changes in the last step of a path that a specification does not allow, part by part."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):

@@ -1,4 +1,4 @@
-"""What the states of models have at any of their settings: what an editor is told of code that several settings share.
+"""The states of models at any of their settings: what an editor is told about code that several settings share.
 
 A method asks a setting before it reads a variable that is not always there; a type has no such question, so it has the
 variable. Settings are changed one by one, from the defaults on.

@@ -1,7 +1,7 @@
 """Murphi, for Rumur and CMurphi: one rule a transition, one function an invariant.
 
-A set of brokers is one Boolean a broker, for the language has no sets; so is an expression over sets, in which
-`isr_0` and `isr_1` say whether it has brokers 0 and 1. What a rule computes on its way is in its own variables.
+A set of brokers is one Boolean a broker, for the language has no sets; so is an expression over sets, in which `isr_0`
+and `isr_1` say whether it has brokers 0 and 1. The values that a rule computes on its way are in its own variables.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A *column* holds a value of each of up to `LANES` states: in bytes where the int
 64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns.
 Columns are used again as soon as nothing later reads them, so that a program works in the cache of the processor.
 
-What is written here is what `isrcheck.checker.kernel.llvm` writes as LLVM text: the same successors in the same order,
+The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order,
 tallies and verdicts. It is faster for up to some hundred thousand states, the time of compilation included.
 """
 

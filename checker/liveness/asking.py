@@ -42,8 +42,8 @@ def answers(
 ) -> Iterator[Answer]:
     """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may.
 
-    It is about the states of the first `known` levels. Where there are more, a lasso is one all the same, since every
-    step from its states is known; that there is none says nothing.
+    It is about the states of the first `known` levels. If there are more, a lasso is valid all the same, because every
+    step from its states is known. If there is none, that says nothing.
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]

@@ -1,9 +1,9 @@
-"""What mutants do that the model does not, in the states that the model reaches: one exploration answers for all.
+"""The new behaviour of mutants in the states that the model reaches: one exploration answers for all.
 
 A mutant is *equivalent* if in every state that the model counts its instances are possible where the model's are and
 lead to where they lead: then both have the same states and the same steps. It *only forbids* if it does less than the
-model and nothing else: what it reaches the model reaches, and no invariant of states can notice. Where its action is
-never possible any more in the states of the model, it is so in its own as well, which are some of those.
+model and nothing else: what it reaches the model reaches, and no invariant of states can notice. If its action is never
+possible any more in the states of the model, it is impossible in the mutant's own states too, which are some of those.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """What is true of the model itself; nothing is asked of mutants but what holds in it and is not vacuous."""
+    """The verdicts of the model itself; mutants are asked only what holds in the model and is not vacuous."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)

@@ -64,7 +64,7 @@ class Bounded:
             found += [z3.Or(filled, each) for each in empty]
 
     def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
-        """Each predicate in a state: it means something and is true."""
+        """Each predicate in a state: it is defined and true."""
         folded = self.terms.folding(state)
         return {
             p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
@@ -103,7 +103,7 @@ class Bounded:
         )
 
     def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
-        """The targets, and that every constraint means something in the states that are checked."""
+        """The targets, and that every constraint is defined in the states that are checked."""
         failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
         doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
         return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})

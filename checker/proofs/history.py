@@ -66,7 +66,7 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """What the steps of a model with history do otherwise to the model's own variables; empty where they do nothing.
+    """The differences that history makes to the model's own variables; empty where it makes none.
 
     Expressions are shared, so equal ones are the same object.
     """

@@ -45,7 +45,8 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """What was seen at a moment: one of `events` happens (none: nothing), and then the state has what is `observed`.
+    """The observation at one moment: one of `events` happens (none: nothing), and then the state has the `observed`
+    values.
 
     `after` are lines that come before. `row` is the number of the line in the file, from 1.
     """

@@ -60,7 +60,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """What keeps a line from happening, most frequent first; in the state with the fewest hidden steps if equal."""
+        """The conditions that keep a line from happening, most frequent first; in the state with the fewest hidden
+        steps if equal.
+        """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
             for reason in self._reasons(seen, state):

@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """What comes next in the lanes, why it cannot happen there, and what could."""
+    """The next line of each lane, why it cannot happen there, and what could."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:

@@ -26,7 +26,8 @@ class TooMany(Exception):
 
 @dataclass
 class _Reach:
-    """What steps lead to from a state, so far: all that was seen, and those of them that are still to be gone on from.
+    """The states that steps from a state lead to, so far: all that were seen, and those from which the search still has
+    to go on.
 
     `rounds` counts steps where these are looked at one after the other.
     """

@@ -131,7 +131,7 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Takes from an exploration that a limit ended the level of which not every step was judged."""
+    """Takes from an exploration that a limit ended the last level, in which not every step was judged."""
     if watching.ended is not None:
         found.partial = None  # the search was between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):

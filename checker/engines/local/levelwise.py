@@ -76,7 +76,7 @@ class Levelwise:
 
     @property
     def _tally(self) -> Integers:
-        """What was counted in this level."""
+        """The counts of this level."""
         raise NotImplementedError
 
     @property
@@ -85,7 +85,7 @@ class Levelwise:
         raise NotImplementedError
 
     def _between_levels(self) -> None:
-        """What else is to be done after a whole level."""
+        """Any further work after a whole level."""
 
     # --- what is the same -------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class Levelwise:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
 
     def _fold(self, answer: Exploration) -> None:
-        """What the whole levels say."""
+        """The totals over the whole levels."""
         verdicts = self.kernel.verdicts
         for number, level in enumerate(self.history, start=1):
             answer.rejected += level.rejected
@@ -143,7 +143,7 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """What was seen of the level that is not whole."""
+        """The counts of the level that is not whole."""
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

@@ -1,9 +1,9 @@
 """Where the states found are kept: exactly, in four or eight bytes each and a fraction, and without a row for any.
 
-What a state is made of is numbered (`dictionaries`); two numbers are its name, of which an entry of a hash table keeps
-what its place does not say (`loops`). The table is in partitions that grow one at a time, so that memory grows
-smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in a
-queue as well.
+The parts of a state are numbered (`dictionaries`). Two numbers are its name. An entry of a hash table keeps the part of
+the name that its place does not tell (`loops`). The table is in partitions that grow one at a time, so that memory
+grows smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in
+a queue as well.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Store:
         return Work.of(self.queue.chunks, self.queue.counts, bits)
 
     def expanded(self, work: Work) -> None:
-        """Nobody needs the chunks of the last level any more of which all batches were taken."""
+        """Gives back the chunks of the last level whose batches have all been taken."""
         taken = int(np.searchsorted(work.starts[1:], self.queue.shared[loops.NEXT], side="right"))
         self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
 

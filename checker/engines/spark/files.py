@@ -53,7 +53,7 @@ class Written(io.RawIOBase):
         return self.size
 
     def end(self) -> dict[str, Any]:
-        """What a manifest says of any file."""
+        """The entries that the manifest has for every file."""
         self.stream.close()
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
@@ -113,13 +113,13 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """What the plan of a work has for an owner: files by `frontier` and `known`."""
+    """The files that the plan of a work gives to an owner, by `frontier` and `known`."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 
 
 def shared(value: Any) -> Any:
-    """What is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
+    """Data that is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
     return value.value if hasattr(value, "value") else value
 
 

@@ -122,7 +122,7 @@ class Spark:
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:
-        """What each executor gets once: in what a task is sent it would be there as often as there are tasks."""
+        """Data that each executor gets once: with the task it would be sent as often as there are tasks."""
         sent = self.context.broadcast(value)
         try:
             yield sent

@@ -71,7 +71,7 @@ class IndependenceOrder:
     """Of two neighbouring independent instances the lesser comes first.
 
     Instances are independent if neither writes what the other reads or writes. Where states are constrained, the state
-    between the two may be outside in one order and inside in the other: then there is no such order.
+    between the two steps may be outside in one order and inside in the other: then no such order exists.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

@@ -21,7 +21,7 @@ EFFORT: Final = 20_000_000
 class Alike:
     """Whether two expressions are equal in every state whose sequences are empty above their length.
 
-    Where z3 gives up they count as different.
+    Where z3 gives up, they count as different.
     """
 
     def __init__(self, system: TransitionSystem, watch: Watch) -> None:

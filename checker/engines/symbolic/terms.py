@@ -5,8 +5,8 @@ A flag is a Bool. An enum is a bit-vector of its position, a set one bit a broke
 `BITS` writes it as a bit-vector of the width of its interval (two's complement where it can be negative), `INTEGERS` as
 an unbounded integer.
 
-Whether an expression means something is itself an expression (`failure` of a transition or a predicate), so nothing
-here can be undefined; an expression has its value wherever the leaves are in their intervals.
+Whether an expression is defined is itself an expression (`failure` of a transition or a predicate). So nothing here can
+be undefined: an expression has its value wherever the leaves are in their intervals.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Link:
 
 
 class Template:
-    """What is said of any state and of any step, over the constants of a template."""
+    """The formulas for any state and any step, over the constants of a template."""
 
     def __init__(self, system: TransitionSystem, terms: Terms | None = None) -> None:
         self.system, self.terms = system, terms or Terms()
@@ -128,7 +128,7 @@ class Unrolling:
         return [self.asserted(level - 1, self.template.inside), self._copy(self.template.step, level - 1)]
 
     def asserted(self, level: int, about: Term) -> Term:
-        """What is said of the template's state, said of the state of a level."""
+        """The formulas for the template's state, moved to the state of a level."""
         return z3.substitute(about, *self._pairs(self.template.here, self.states[level - 1]))
 
     def asked(self, level: int, question: str) -> Term:

@@ -84,7 +84,7 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """A number of which a goal speaks: all goals speak of the same ones, as many of a kind as any of them has."""
+        """A number of a goal: all goals use the same ones, as many of a kind as any of them has."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
@@ -167,7 +167,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers of which lemmas are assumed: more in later stages."""
+        """The numbers about which lemmas are assumed: more in later stages."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)

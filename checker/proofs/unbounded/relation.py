@@ -1,9 +1,9 @@
 """A model's steps for all bounds at once, from the methods of the model itself.
 
-Every setting that is a bound becomes an integer of which nothing is known but its least value. The methods run as they
-are, on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any
-number of its domain. So what they say of a bound they say of each value that it can have. What loops up to a bound
-cannot run: `below` and `one_past_last` say the same of all numbers.
+Every setting that is a bound becomes an integer about which only its least value is known. The methods run as they are,
+on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any number
+of its domain. So what they say of a bound they say of each value that it can have. Loops up to a bound cannot run;
+`below` and `one_past_last` say the same of all numbers.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Relation:
     `choice` has the value of each parameter of the action, `...` where it is one of the numbers.
 
     The step happens where `guard` holds; there `after` are the leaves after it, with the names that `definitions` fix.
-    Where `failure` holds it has no meaning.
+    Where `failure` holds it is undefined.
     """
 
     action: str
