@@ -118,7 +118,7 @@ class Exploration:
     whole levels, except that `violated` may name a level that is not whole (`partial_violations` holds those names).
 
     A search that unrolls counts nothing: `unrolled` says instead how many levels it has looked at, and of how many the
-    steps as well (whether one is possible and means something). `why` is what a solver said when it gave up.
+    steps as well (whether one is possible and is defined). `why` is what a solver said when it gave up.
     """
 
     initial: int = 0

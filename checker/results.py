@@ -119,10 +119,10 @@ class Trace:
 class Finding:
     """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
 
-    `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace, `held` the last
-    state in which all was well. `reasons` are the facts that came together there with the steps that made them, `fixes`
-    where fixed designs part from the trace, `alternatives` what becomes of it with other settings. `story` tells the
-    trace.
+    `sentence` is the text of the invariant, `instance` the choice that falsifies it in the last state of the trace,
+    `held` the last state in which all was well. `reasons` are the facts that came together there with the steps that
+    made them, `fixes` where fixed designs part from the trace, `alternatives` what becomes of it with other settings.
+    `story` tells the trace.
     """
 
     verdict: Verdict
@@ -270,7 +270,7 @@ FOUND: Final = (
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """Where the model has no meaning: at which `file:line`, what went wrong, in which action, reached how.
+    """Where the model cannot be evaluated: at which `file:line`, what went wrong, in which action, reached how.
 
     `canonical` is false where there may be a lesser state or path of the same length.
     """

@@ -36,7 +36,7 @@ Parts = tuple[str, ...]
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
-    """The text of a model; with `judged` also its invariants, and that each step means something."""
+    """The text of a model; with `judged` also its invariants, and that each step is defined."""
     return _Murphi(system, judged).text()
 
 

@@ -252,7 +252,7 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     """Some states of a level: under symmetry all those that a search has kept one of.
 
     A question may be about one broker, and a promise is about one: what is so of a state is not so of every state of
-    its orbit. `ModelError` where a property has no meaning in a state that was not kept: the search has not seen it.
+    its orbit. `ModelError` where a property is undefined in a state that was not kept: the search has not seen it.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

@@ -71,7 +71,7 @@ class Verdict:
     then does not stay there. `unanswered` are properties of which it is open whether they notice, each with why.
     `difference` is the level from which on
     the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
-    it did not, what has no meaning, or what never happens any more. `differing` is in what it differs where nobody
+    it did not, what is undefined, or what never happens any more. `differing` is in what it differs where nobody
     reads it. `shown` is the trace in words.
 
     `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the

@@ -72,7 +72,7 @@ class Found:
     """The outcome of a search: the end of an explanation, or none; `stopped` says which limit ended it before.
 
     `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; of the
-    first `FURTHEST`. `failing` is a state with an instance that was tried there and has no meaning.
+    first `FURTHEST`. `failing` is a state with an instance that was tried there and is undefined.
     """
 
     end: Node | None = None
@@ -228,7 +228,7 @@ class _Search:
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Remembers the first instance that is asked for where it has no meaning."""
+        """Remembers the first instance that is asked for where it is undefined."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

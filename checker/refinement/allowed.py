@@ -104,7 +104,7 @@ class Allowed:
         return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _raise(self, row: Words, transition: int) -> None:
-        """Raises `EvaluationError` for an instance of the specification that has no meaning in a state."""
+        """Raises `EvaluationError` for an instance of the specification that is undefined in a state."""
         leaves = map(int, self.kernel.layout.unpack(row[np.newaxis])[0])
         number = self._interpreter.labels.index(self.system.transitions[transition].label)
         self._interpreter.step(self.system.decode(leaves), number)

@@ -61,7 +61,7 @@ def refine(
     tells apart. All else is as in `isrcheck.check`.
 
     Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
-    `EvaluationError` where the specification has no meaning in a state of its own.
+    `EvaluationError` where the specification is undefined in a state of its own.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")

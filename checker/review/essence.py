@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """Names with what is said of them, those together of which the same is said; of many, those that stand first."""
+    """Names with a text about each; names with the same text stand together, and of many only the first ones."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)

@@ -177,7 +177,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 def empty_above_length(system: TransitionSystem) -> Iterable[Expression]:
-    """What holds in every state: sequences have the first value of their domain behind their end."""
+    """A fact about every state: sequences have the first value of their domain behind their end."""
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _padded(variable.domain, part)

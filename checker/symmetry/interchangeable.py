@@ -68,7 +68,7 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: int, b: int) -> tuple[str, ...]:
-        """What tells two brokers apart: some of it where there is anything, nothing where they are interchangeable."""
+        """The reasons why two brokers are told apart: some of them, or nothing where they are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -128,7 +128,7 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """Whether an instance can be taken and means something."""
+    """Whether an instance can be taken and is defined."""
     return and_(transition.guard, not_(transition.failure))
 
 

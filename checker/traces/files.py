@@ -41,7 +41,7 @@ class Recording:
     """A trace as a file has it, and what it was recorded for: `name` is the invariant or the property that is violated.
 
     `states` has an object for each state: its action and parameters where the file gives them, and its values.
-    `failing` is the action instance that has no meaning in the last state, for an evaluation error. `loop`, `choice`
+    `failing` is the action instance that is undefined in the last state, for an evaluation error. `loop`, `choice`
     and `fairness` are for a property.
     """
 

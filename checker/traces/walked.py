@@ -66,7 +66,9 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """What an expression is computed from in state m, along the branches taken: atoms, and leaves themselves."""
+        """The values from which an expression is computed in state m, along the branches taken: atoms, and leaves
+        themselves.
+        """
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -93,7 +95,7 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    What is false is a predicate of the model, or a condition over its leaves.
+    The false condition is a predicate of the model, or a condition over its leaves.
     """
 
     def __init__(self, model: Model, trace: Trace, predicate: Callable[..., Any] | Expression | None) -> None:

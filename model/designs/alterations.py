@@ -172,7 +172,9 @@ class Alterations(ControlledShutdown):
     # --- requests and responses -------------------------------------------------------------------------------------
 
     def new_request(self, s: State, p: int, b: Any, isr: Any) -> dict[str, Any]:
-        """What AlterIsr says: the leader epoch, the ISR asked for and the version known; all else, the model's."""
+        """The content of AlterIsr: the leader epoch, the ISR asked for and the version known; the rest is up to the
+        model.
+        """
         replica = s.replica[p][b]
         found = self.no_alteration()
         found.update(stage="asked", isr=isr, epoch=replica.epoch, version=replica.version)

@@ -147,7 +147,7 @@ class Logs(Producers):
         return {**each, **self.ghosts()}
 
     def role_fields(self) -> dict[str, Any]:
-        """What is volatile, for each replica: its role, whom it knows as leader, and its part in what is committed."""
+        """Volatile fields of each replica: its role, its leader, and its part in committing."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -166,11 +166,11 @@ class Logs(Producers):
         return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
 
     def replica_fields(self) -> dict[str, Any]:
-        """What is volatile besides, for each replica."""
+        """Further volatile fields of each replica."""
         return {}
 
     def replica_variables(self) -> dict[str, Any]:
-        """What has a variable of its own, for each replica: what is durable, and what is seldom there."""
+        """Fields of each replica with a variable of their own: durable ones, and those that are seldom there."""
         found: dict[str, Any] = {}
         if self.has_epoch_cache:
             found["epoch_cache"] = epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size)
@@ -179,7 +179,7 @@ class Logs(Producers):
         return found
 
     def ghosts(self) -> dict[str, Any]:
-        """What was committed at each offset, by whom in each epoch, and what was acknowledged and consumed."""
+        """The ghosts: records committed at each offset, leaders by epoch, and records acknowledged and consumed."""
         records = sequence(self.any_record(), self.log_size)
         ids = number(0, self.max_records - 1)
         by = per(self.any_epoch(), optional(broker))

@@ -2,8 +2,9 @@
 
 A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers: a follower
 its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote before it
-gives it. What is not flushed may be on disk all the same: a lossy crash (of the machine, not of the process) takes any
-end of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft client.
+gives it. An end of the log that is not flushed may be on disk all the same; a lossy crash (of the machine, not of the
+process) takes any part of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft
+client.
 
 Left out: truncations that reach the disk late; disks that are not read back as written.
 

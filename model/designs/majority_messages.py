@@ -2,7 +2,8 @@
 
 A request and its answer are one step, except for so many that are *late*: such a message is in the network from then
 on, and arrives at any time afterwards, once, more than once or never. So it may also be a copy of one that arrived in
-time, and one that is lost. Who gets it does as it would have in time, unless its epoch is over (`epoch_check`).
+time, and one that is lost. Its receiver does as it would have done in time, unless the epoch of the message is over
+(`epoch_check`).
 
 A fetch says up to where a follower has its leader's log: it is Raft's answer to AppendEntries, and its answer is
 AppendEntries. A late fetch is counted, and its answer concerns nobody any more; a late answer counts for a follower

@@ -1,8 +1,8 @@
 """Producers with acks=all: who waits where for an answer, what they were told, and what they send once more.
 
-What a producer was told is a ghost: it is written when it is told, by whichever broker says so, rightly or wrongly,
-and only a deletion of the topic takes it back. That is its owner's wish, so what was told before it is not owed any
-more; what a leader says after it, because it has not heard of it, is.
+The answer to a producer is a ghost: it is written when a broker, whichever it is, gives the answer, rightly or wrongly;
+only a deletion of the topic takes it back. That is its owner's wish, so what was told before it is not owed any more;
+what a leader says after it, because it has not heard of it, is.
 
 A leader answers when its high watermark reaches the end of what was written (DelayedProduce), and asks for no epoch.
 By default the producers of the leader's present epoch are told, for which no ghost has to remember who waits where; one
@@ -121,7 +121,7 @@ class Producers(Model):
         s.waiting[i].end = when(condition, 0, s.waiting[i].end)
 
     def turn_producers_away(self, s: State, b: Any) -> None:
-        """Who waits at a broker gets an error, or never an answer."""
+        """Producers that wait at a broker get an error, or never an answer."""
         for i in range(self.max_records):
             self.stop_waiting(s, i, s.waiting[i].at == b)
 

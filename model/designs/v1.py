@@ -1,8 +1,8 @@
 """V1: every replica listens to ZooKeeper and acts by itself; whoever creates the leader node first leads.
 
-The page of this design is not at hand. What is here is put together from what its successors say of it: the pages
-"KafkaController" (paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2"
-(what it changes of the first; its brokerStartup, leaderElection and onLeaderChange). So:
+The page of this design is not at hand. The model is put together from its successors: the pages "KafkaController"
+(paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2" (what it changes of
+the first; its brokerStartup, leaderElection and onLeaderChange). So:
 
 * paths of a partition: leader (ephemeral), ISR (written by the leader), replicas and, while they change,
   partitions_reassigned; all replicas watch the same paths;

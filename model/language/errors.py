@@ -68,7 +68,7 @@ class NoSuchAttribute(ModelError, AttributeError):
 
 
 class EvaluationError(Exception):
-    """A state in which the model has no meaning: a value outside its domain, an offset past a log's end.
+    """A state that the model cannot evaluate: a value outside its domain, an offset past a log's end.
 
     `what` says which variable or expression and with which value, `where` is `file:line` of the model.
     """
@@ -108,7 +108,7 @@ def caller() -> str:
 
 @cache
 def _name_of(file: str) -> str:
-    """The name of a file without its folders; asked for again and again, wherever a state has no meaning."""
+    """The name of a file without its folders; asked for again and again, wherever a state is undefined."""
     return Path(file).name
 
 

@@ -187,7 +187,7 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 @_compiled
 def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
-    """Note the states in which an instance has no meaning."""
+    """Note the states in which an instance is undefined."""
     found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]

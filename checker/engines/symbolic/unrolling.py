@@ -1,6 +1,6 @@
 """Paths of a transition system as constraints: one state after the other, linked by the instance that is taken.
 
-A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and means something, what
+A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and is defined, what
 each leaf becomes (instances that give a leaf the same expression are grouped), and that a leaf keeps its value where no
 instance that writes it is taken. It is written once, between two states of a template; a step further on is a copy.
 """

@@ -139,7 +139,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """What is volatile of a partition is gone: roles, what a leader knows, fetches under way."""
+        """Forgets the volatile state of a partition: roles, what a leader knows, fetches under way."""
         self.forget_partition(s, p, b)
         self.drop_answers(s, p, b)
 

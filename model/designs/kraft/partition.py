@@ -1,8 +1,8 @@
 """Partition: what a broker does as leader or follower of a partition.
 
 A leader has the ISR that it knows to be committed, and while it has asked for another one that is *pending* it reckons
-with the largest that there may be. What it does at a step (a fetch, a write, a record of metadata, an answer) raises
-its high watermark at once where it can, and asks the controller for a larger ISR as it handles a fetch.
+with the largest that there may be. As it handles a step (a fetch, a write, a record of metadata, an answer) it raises
+its high watermark at once where it can; as it handles a fetch it also asks the controller for a larger ISR.
 
 Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
 
@@ -117,7 +117,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
 
     def replica_fields(self) -> dict[str, Any]:
-        """What a broker knows of a partition, as leader or follower."""
+        """The knowledge of a broker about a partition, as leader or follower."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -156,7 +156,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return (replica.role == "follower") & (replica.leader == leader) & self.runs(s, follower)
 
     def leading(self, s: KraftState, p: int, b: Any) -> Leading:
-        """What a leader has before a step."""
+        """The state of a leader before a step."""
         replica, image = s.replica[p][b], self.image_of(s, b)
         return Leading(
             image=image,
@@ -273,7 +273,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """What AlterPartition says: the leader's epoch and version, the ISR, and when its members fetched last.
+        """The content of AlterPartition: the leader's epoch and version, the ISR, and when its members fetched last.
 
         That is by broker epochs.
         """
@@ -329,8 +329,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         """makeLeader: a broker leads as the registration in an image says.
 
         A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
-        versions as well (KAFKA-13790). What a new epoch changes is left alone where the epoch is its own already. Of
-        min.insync.replicas it hears a moment later, unless it starts with it.
+        versions as well (KAFKA-13790). The things that a new epoch changes are left alone where the broker already
+        leads in that epoch. Of min.insync.replicas it hears a moment later, unless it starts with it.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version

@@ -24,7 +24,7 @@ UNKNOWN = -1
 
 
 class Followers(NamedTuple):
-    """What a leader knows of its followers, by broker."""
+    """The knowledge of a leader about its followers, by broker."""
 
     ends: dict[Any, Any]
     broker_epochs: dict[Any, Any]
