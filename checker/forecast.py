@@ -2,9 +2,9 @@
 
 The sizes of levels rise and fall again. Where their growth has begun to slow down, it is carried on in several ways: a
 line through the last logarithms of the ratios of two levels, and a parabola through the last logarithms of the sizes,
-each over every number of levels that there is. The estimates differ; the band is from the least to the greatest of
-them, widened by a factor of two each way. There is none while the growth does not slow down in all of them, nor where
-most of the states would be yet to come: on finished runs that was a guess (`benchmarks/forecast.py` has the shares).
+each over every possible number of levels. The estimates differ; the band is from the least to the greatest of them,
+widened by a factor of two each way. There is none while the growth does not slow down in all of them, nor where most of
+the states would be yet to come: on finished runs that was a guess (`benchmarks/forecast.py` has the shares).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""That one search at a time writes to a dataset.
+"""Makes sure that one search at a time writes to a dataset.
 
 On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. Where nothing can
 be locked (an object store, HDFS), the last writer has its name in `.claim.json`. Whoever finds another name there

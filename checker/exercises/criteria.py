@@ -17,7 +17,7 @@ STATES: Final = 5_000_000
 
 @dataclass(frozen=True)
 class Criterion:
-    """What was asked, whether it is so, why not, in how many states, and the command that shows it."""
+    """The question, the answer, why not, in how many states, and the command that shows it."""
 
     asks: str
     passed: bool

@@ -1,6 +1,6 @@
 """A specification beside a model that is walked: what each state stands for, and which steps it does not allow.
 
-That the model refines it is asked as an invariant would be; it is false where the last step is not allowed. Its states
+Whether the model refines it is asked like an invariant, which is false where the last step is not allowed. Its states
 are those of the reference semantics; which of them lead where is searched, as `isrcheck refine` does.
 """
 

@@ -37,7 +37,7 @@ RETURNS: Final = "the action returns before it requires or assigns anything: the
 
 
 class Unanswerable(Exception):
-    """A question that has no answer: why, in one line."""
+    """A question that has no answer, with the reason in one line."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Walking:
         return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
 
     def _refuses(self, here: State, after: State) -> list[str]:
-        """That the specification does not allow a step, by the name under which that is asked."""
+        """The refusal of a step by the specification, under the name by which that is asked."""
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:

@@ -54,7 +54,7 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables at these settings; none where they do not go together.
 
-    Nobody asked for these settings: whatever a model's own code raises at them, there are no states of it there.
+    Nobody asked for these settings: if a model's own code raises an error at them, it has no states there.
     """
     try:
         return model(**settings).domains

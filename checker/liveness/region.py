@@ -251,7 +251,7 @@ def _numbered(judged: _Judged, enabled: Words, cut: Words, parts: list[_Steps]) 
 def members(levels: NativeLevels, kept: Words) -> Words:
     """Some states of a level: under symmetry all those that a search has kept one of.
 
-    A question may be about one broker, and a promise is about one: what is so of a state is not so of every state of
+    A question may be about one broker, and a promise may be, too: a state's answer need not be that of every state of
     its orbit. `ModelError` where a property is undefined in a state that was not kept: the search has not seen it.
     """
     every = levels.members(kept)

@@ -61,13 +61,13 @@ def differences(
 
 
 def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Difference:
-    """From the first levels at which each is so."""
+    """The first levels in which each of them is so."""
     level = min((x for x in (forbids, adds) if x is not None), default=None)
     return Difference(level, forbids is not None, adds is not None, fires is not None)
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """When a mutant forbids, when it adds, and when it fires: each is so where one of some expressions is."""
+    """When a mutant forbids, when it adds, and when it fires: in states where one of some expressions is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -76,7 +76,7 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """That none of some cases is so in a counted state."""
+    """Whether no counted state is in any of some cases."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 

@@ -56,7 +56,9 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """That of the model where it does not hold; else 152 where something is open, 10 if a mutant survives, or 0."""
+        """The exit code of the model where it does not hold; else 152 where something is open, 10 if a mutant survives,
+        or 0.
+        """
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}

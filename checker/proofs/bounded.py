@@ -29,7 +29,7 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """That a state is one: values in their intervals, sequences with nothing behind their end."""
+        """Whether values are a state: in their intervals, sequences with nothing behind their end; as a term."""
         return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
 
     def _unused(self, state: State) -> list[Term]:
@@ -77,7 +77,7 @@ class Bounded:
         return z3.And(guard, z3.Not(failure))
 
     def effect(self, transition: Transition) -> list[Term]:
-        """That the state after is what a transition makes of the state before."""
+        """Whether a transition leads from the state before to the state after, as a term."""
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [

@@ -1,7 +1,7 @@
 """A model with the history variables of a proof: the same steps, with more remembered.
 
-That history restricts nothing is so by construction: a recorder reads the state before the action and gives values; it
-cannot require, and what it gives is stored only in variables of its own, after the model's method has run as it is.
+History restricts nothing, by construction: a recorder reads the state before the action and gives values. It cannot
+require, and its values are stored only in variables of its own, after the model's method has run as it is.
 `differences` looks at the outcome all the same.
 """
 

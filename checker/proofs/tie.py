@@ -1,4 +1,4 @@
-"""That the form for all bounds says at some bounds what the traced model says there: asked of z3 for each action.
+"""Whether the form for all bounds says the same at some bounds as the traced model there: asked of z3 for each action.
 
 At given bounds a traced state is a state of the other form. The following must hold for every such state, reachable or
 not, and every instance of every action: the traced step happens, and is defined, exactly if the other one is, and both
@@ -98,7 +98,7 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """That two states without bounds are the same, where bounded ones have something."""
+        """Whether two states without bounds are the same wherever bounded ones have something; as a term."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 

@@ -60,7 +60,7 @@ def refine(
     for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
     tells apart. All else is as in `isrcheck.check`.
 
-    Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
+    Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping,
     `EvaluationError` where the specification is undefined in a state of its own.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)

@@ -69,8 +69,8 @@ class Review:
     def exit_code(self) -> int:
         """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0.
 
-        A new one that is violated counts as well, and so does a scenario. One that the new model cannot be asked any
-        more is open.
+        A new one that is violated counts as well, and so does a scenario. A scenario that cannot be asked of the new
+        model any more is open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)

@@ -1,8 +1,8 @@
 """Which brokers a model does not tell apart: proved on its transitions, never assumed.
 
 Two brokers are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
-the instance with exchanged parameters, and keeps every predicate. That an instance and its exchanged one do the same
-is asked of a solver for all values of the leaves; a few states at random are tried first.
+the instance with exchanged parameters, and keeps every predicate. A solver is asked for all values of the leaves
+whether an instance and its exchanged one do the same; a few states at random are tried first.
 
 Exchanging neighbours in a class of interchangeable brokers generates all its permutations, so nothing else is asked.
 """

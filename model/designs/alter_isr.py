@@ -117,7 +117,7 @@ class AlterIsr(AlterationHandling):
 
     @property
     def repeats_a_version(self) -> bool:
-        """Whether a request may be of an earlier version in the leader epoch that there is.
+        """Whether a request may be of an earlier version in the current leader epoch.
 
         A decision of the controller itself takes a new leader epoch. So this answer needs a second request at one
         version, or a topic of the same name that is gone.

@@ -153,7 +153,7 @@ class AlterationHandling(PendingIsr):
         return changed & (other | (known.isr != isr))
 
     def write_altered(self, s: State, p: int, isr: Any) -> dict[str, Any]:
-        """Writes an ISR that a leader asked for, at the next version, in the leader epoch that there is."""
+        """Writes an ISR that a leader asked for, at the next version, in the current leader epoch."""
         state = s.state[p]
         s.require(s.room(state.version < self.max_version))
         decision = {"leader": state.leader, "isr": isr, "epoch": state.epoch, "version": state.version + 1}
@@ -314,7 +314,7 @@ class AlterationHandling(PendingIsr):
         return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: State, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
-        """A request that a controller has accepted, and whether it is still at the version that there is."""
+        """A request that a controller has accepted, and whether it is still at the current version."""
         one, state = s.alteration[p][b][i], s.state[p]
         s.require(one.stage == "accepted", self.believes(s, c))
         if self.names_holder:

@@ -234,7 +234,7 @@ class Logs(Producers):
         return self.leads(s, p, b)
 
     def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether what a replica commits and serves belongs to the topic that there is now."""
+        """Whether what a replica commits and serves belongs to the current topic."""
         return True
 
     def keep(self, s: State, p: int, b: Any, length: Any) -> None:
@@ -322,7 +322,7 @@ class Logs(Producers):
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
-        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the topic that there is.
+        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the current topic.
 
         Whom the leader tells of success does not depend on that. The commit begins at the high watermark so far. With
         another start, only new records count as a commit in this epoch.
@@ -357,7 +357,9 @@ class Logs(Producers):
             s.told_out_of_range[p] = False
 
     def is_of(self, s: State, p: int, i: int) -> Any:
-        """Whether a record was committed in a partition or is in some log of it; all are of a single one."""
+        """Whether a record was committed in a partition or is in some log of it. With a single partition every record
+        is of it.
+        """
         if self.partitions == 1:
             return True
         places: Any = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]

@@ -152,7 +152,7 @@ class PartitionState(DataPlane):
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader in the epoch that there is now."""
+        """Whether a replica follows a leader in the present epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
@@ -176,7 +176,7 @@ class PartitionState(DataPlane):
         return True
 
     def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker names the topic that there is when it asks for a change."""
+        """Whether a broker names the current topic when it asks for a change."""
         return True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:

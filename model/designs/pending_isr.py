@@ -184,7 +184,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader that there is a later version: its ISR stays pending until it hears of that."""
+        """A response tells the present leader a later version: its ISR stays pending until it hears of that."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:

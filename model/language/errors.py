@@ -226,7 +226,7 @@ class OfTheState:
         return False
 
     def _operators(self) -> tuple[str, str]:
-        """What to say of an operator that there is not, and what to write instead."""
+        """What to say of an unknown operator, and what to write instead."""
         return UNKNOWN_OPERATOR, "use the operators of its parts"
 
     def _refused(self, other: object = None) -> NoReturn:

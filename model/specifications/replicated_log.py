@@ -7,8 +7,8 @@ times, and not only when somebody speaks, is asked for by `must_keep`. A consume
 far the log goes, as readers are told: never past what is committed. After a failover it may be less than before, until
 the new leader has learnt how much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
 
-Left out: who commits, and how long that takes. That it happens at all is what the properties at the end say, of fair
-behaviours.
+Left out: who commits, and how long that takes. The properties at the end say, of fair behaviours, that it happens at
+all.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ CONNECT: Final = (
 
 
 def session_of(cluster: Cluster) -> Any:
-    """A new session with its own SQL settings, in the context that there is or in one that begins here."""
+    """A new session with its own SQL settings, in the present context or in one that begins here."""
     _require_no_connect(cluster)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

@@ -58,7 +58,7 @@ class MentionOrder:
         return clauses
 
     def _known(self, unrolling: Unrolling, broker: int, step: int) -> Term:
-        """That a broker is mentioned before a step."""
+        """Whether a broker is mentioned before a step, as a term."""
         return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker}")
 
 

@@ -40,7 +40,7 @@ class Link:
         return Link(taken, tuple(z3.Bool(f"{name}!upto!{i}") for i in range(count)))
 
     def below(self, instance: int) -> Term:
-        """That an instance before this one is taken."""
+        """Whether an instance before this one is taken, as a term."""
         return self.upto[instance - 1] if instance else z3.BoolVal(False)
 
     def any(self, instances: Iterable[int]) -> Term:

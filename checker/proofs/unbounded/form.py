@@ -205,14 +205,14 @@ class Unbounded:
         return self._instantiated[key][0]
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
-        """That a leaf is a value of its domain, at every index."""
+        """Whether a leaf is a value of its domain, at every index; as a term."""
         if part.endless is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """That a leaf is a value of its domain, at an index of which goals speak."""
+        """Whether a leaf is a value of its domain, at an index of the goals; as a term."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

@@ -89,7 +89,7 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """That domains have values: a model with an empty one is refused before anything is asked of it."""
+        """Conditions that domains have values: a model with an empty one is refused before anything is asked of it."""
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 

@@ -141,7 +141,7 @@ def _endless(element: Domain, of: str | None) -> list[Part]:
 
 
 def inside(domain: Domain, term: Term) -> list[Term]:
-    """That an Int is a value of a scalar domain."""
+    """Whether an Int is a value of a scalar domain, as a term."""
     low, high = 0, None  # type: Any, Any
     match domain:
         case Number():

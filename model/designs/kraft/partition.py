@@ -275,7 +275,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
         """The content of AlterPartition: the leader's epoch and version, the ISR, and when its members fetched last.
 
-        That is by broker epochs.
+        The members are named with their broker epochs.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:

@@ -1,8 +1,8 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-That is its log end offset as of its last fetch, the broker epoch in which it fetched, and whether it was at the
-leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any moment have
-been so for too long.
+The leader knows each follower's log end offset as of its last fetch, the broker epoch in which it fetched, and whether
+it was at the leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any
+moment have been so for too long.
 
 Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
 it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.

@@ -3,7 +3,7 @@
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here: of a
-topic or partition that there is not, of a request ahead of the controller, of an ISR with who is no replica (its
+topic or partition that does not exist, of a request ahead of the controller, of an ISR with who is no replica (its
 removal has raised the leader epoch).
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
