@@ -34,6 +34,15 @@ FEW = STATES[:16]
 """For z3, which takes its time."""
 SHEET = _Sheet(MODEL, *layout(MODEL))
 Answer = list[Any]
+WRITTEN_IN = {
+    "reference": "model/language/plain.py",
+    "semantics": "model/language/symbolic, expressions.py",
+    "columns": "checker/kernel/operators.py, layout.py",
+    "compiled": "checker/kernel/lanes.py, layout.py",
+    "z3-bit-vectors": "checker/engines/symbolic/terms.py",
+    "z3-integers": "checker/engines/symbolic/terms.py",
+}
+"""Where to look if an engine alone is wrong; what all but the first get wrong is in the files of `semantics`."""
 
 
 @cache
@@ -150,7 +159,9 @@ def test_what_is_read(operation: str, engine: str) -> None:
     for state, answer in zip(STATES, found, strict=False):
         meaning = meant(READ[operation][1], state)
         wanted = None if meaning is None else bool(meaning)
-        assert answer == wanted, f"{operation} on {engine}: {answer}, not {wanted}, in {plain(state)}"
+        assert answer == wanted, (
+            f"{operation} on {engine} ({WRITTEN_IN[engine]}): {answer}, not {wanted}, in {plain(state)}"
+        )
 
 
 # --- what is assigned -----------------------------------------------------------------------------------------------
@@ -200,7 +211,9 @@ def test_what_is_assigned(operation: str, engine: str) -> None:
     for state, after in zip(STATES, WRITERS[engine](operation), strict=True):
         wanted = meant(WRITE[operation][1], state)
         wanted = None if wanted is None else tuple(wanted.values())
-        assert after == wanted, f"assigning {operation} on {engine}: {after}, not {wanted}, from {state}"
+        assert after == wanted, (
+            f"assigning {operation} on {engine} ({WRITTEN_IN[engine]}): {after}, not {wanted}, from {state}"
+        )
 
 
 # --- nothing is left out --------------------------------------------------------------------------------------------
