@@ -12,6 +12,7 @@ class Post(Model):
 
     brokers_ = setting(2, meaning="brokers", counts=broker)
     most = setting(2, at_least=1, at_most=3, meaning="letters", bound=lambda m, s: s.sent == m.most)
+    stamps = setting(3, at_least=3, at_most=9, meaning="stamps", bound=lambda m, s: s.sent == m.stamps)
     replies = setting(False, meaning="letters are answered")
 
     def variables(self) -> dict[str, Any]:
