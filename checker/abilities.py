@@ -56,7 +56,7 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """What is said of the first option that the engine has no use for; `options` has values by name (`max_states`)."""
+    """The refusal of the first option that the engine cannot use; `options` has values by name (`max_states`)."""
 
     def given(ability: Ability) -> Iterator[str]:
         for option in ability.options:

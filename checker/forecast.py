@@ -51,7 +51,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """The states of a search of which these whole levels are known, or None where that would be a guess."""
+    """An estimate of all states of a search from its whole levels; None where it would be a guess."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)

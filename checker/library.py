@@ -96,7 +96,7 @@ class LoadedModel:
         return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
 
     def unasked(self) -> list[str]:
-        """Those in the user's own file that are not among the default ones."""
+        """The ones in the user's own file that are not asked by default."""
         return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
@@ -152,7 +152,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """Those of the shipped ones that are about what a model has."""
+    """The shipped ones that fit a model."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {

@@ -1,7 +1,7 @@
 """The states of a model with their steps, found as they are asked for, and what of a state is visible.
 
-States and visible parts are numbers. Those of visible parts mean the same in the two graphs that are compared. A step
-is *silent* where the visible part stays as it is.
+States and visible parts are numbers. Two graphs that are compared share the numbers of visible parts. A step is
+*silent* where the visible part stays as it is.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is compared, what is visible, when to give up, and how it is told."""
+    """A comparison that the command line asks for: the two sides, the visible variables, limits, and the form of the
+    answer.
+    """
 
     sides: Sides
     visible: tuple[str, ...]

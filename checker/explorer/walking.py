@@ -302,7 +302,7 @@ class Walking:
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
-        """What an expression is at each state of a path, as text; `NotRead` for what is none."""
+        """The value of an expression at each state of a path, as text; `NotRead` if the text is no expression."""
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}

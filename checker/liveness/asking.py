@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Question
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found for a question: with a lasso it is violated, or with a path where a step leaves what is stable.
+    """The answer to a question: violated if it has a lasso, or a path to a step that ends what is stable.
 
     `region` counts the states that a source leads to; `unfair_components` are components with a cycle in which nothing
     is fair. `fairness_used` names actions whose promises suffice where it holds.

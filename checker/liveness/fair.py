@@ -38,7 +38,9 @@ class Components:
 
 
 class Decision:
-    """What is fair in a region; `never` says of each instance whether a component must take one such, if not None."""
+    """The fair part of a region; `never` says for each instance whether a component must take a step of its kind (None:
+    nothing is asked).
+    """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
         self.region, self.promises = region, promises

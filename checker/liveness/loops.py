@@ -1,4 +1,4 @@
-"""What walks over the edges of a graph one by one, compiled by Numba; a graph is as `region` has it."""
+"""Loops over the edges of a graph, compiled by Numba; `region` describes the graph."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call"
 

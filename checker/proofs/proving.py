@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas each of which can be dropped by itself: the proof goes through without it."""
+    """The lemmas that can be dropped one at a time: the proof goes through without each of them."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")

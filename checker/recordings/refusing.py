@@ -45,7 +45,7 @@ class Refusing:
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """Those that come after others which did not happen."""
+        """The lines that wait for others which did not happen."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:

@@ -1,4 +1,4 @@
-"""What was found about a refinement: each trace walked again, and its last step judged anew, before anyone sees it."""
+"""The result about a refinement: each trace is walked again, and its last step judged anew, before anyone sees it."""
 
 from __future__ import annotations
 

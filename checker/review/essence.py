@@ -143,7 +143,7 @@ def _settings(found: Review) -> Iterator[str]:
 
 
 def _fairness(found: Review) -> list[str]:
-    """Actions of which something else is promised."""
+    """Actions whose promise differs."""
     said = [f"{name} {before} -> {after}" for name, before, after in found.questions.fairness]
     return [f"fairness of {_some(said)}"] if said else []
 
@@ -181,7 +181,7 @@ def _behaviour(found: Review) -> str:
 
 
 def _apart(found: Review) -> str:
-    """The variables of which nothing is said, for they are of other kinds in each."""
+    """The variables that are not compared because their values are of different kinds."""
     apart = found.behaviours.apart
     return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 

@@ -1,4 +1,4 @@
-"""What every search level by level has in common: when it stops, and what its whole levels say together."""
+"""The common part of every search by levels: when it stops, and the totals of its whole levels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Level:
-    """A whole level, and the expansion of the one before, of which it is the new states.
+    """A whole level: the new states from the expansion of the level before.
 
     `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
     states its orbits have, which are as many as its states are where no symmetry is used.

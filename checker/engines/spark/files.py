@@ -101,7 +101,7 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
     """For each owner the files that may have its states, of the level to expand and of all known ones, as JSON.
 
-    A task is given this list as a whole and reads of it what is its own: with many owners each has files of its own.
+    A task gets the whole list and reads its own part: with many owners each has files of its own.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):

@@ -53,5 +53,5 @@ def classes(system: TransitionSystem, watch: Watch) -> list[list[int]]:
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """What a search that enumerates asks about a system, and about values that it wants of states."""
+    """The questions of an enumerating search about a system, and about the values that it wants of states."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -63,7 +63,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """The statement that is being read: its definitions, and the numbers for all of which it is made."""
+    """The statement that is being read: its definitions, and the bound numbers for which it must hold."""
 
     book: Book
     found: Definitions
