@@ -208,9 +208,12 @@ class Model:
         """Each choice of the parameters of `initial`."""
         yield from self._choices(getattr(type(self).initial, "__initial__", {}), type(self).initial)
 
-    def _choices(
-        self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
-    ) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+    def parameter_domains(self, method: Callable[..., Any]) -> dict[str, Domain]:
+        """The domain of each parameter of an action at these settings, whether they switch it off or not."""
+        spec: Action = method.__action__  # type: ignore[attr-defined]
+        return self._resolved(spec.parameters, method)
+
+    def _resolved(self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]) -> dict[str, Domain]:
         given = {name: d if isinstance(d, Domain) else d(self) for name, d in parameters.items()}
         for name, domain in given.items():
             if not isinstance(domain, Domain):
@@ -219,7 +222,12 @@ class Model:
             if has_identities(domain):
                 what = f"parameter {name} of {method.__name__} is {domain}"
                 raise mistake_in(method, what, "read it from the state: nothing else knows one")
-        domains = [resolved(domain, self.broker_count) for domain in given.values()]
+        return {name: resolved(domain, self.broker_count) for name, domain in given.items()}
+
+    def _choices(
+        self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
+    ) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        domains = list(self._resolved(parameters, method).values())
         count = product(map(values_of, domains))
         if count > MOST_INSTANCES:
             what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"

@@ -15,7 +15,6 @@ class Story:
     def __init__(self, loaded: LoadedModel, invariants: tuple[str, ...], **settings: Any) -> None:
         self.interpreter = Interpreter(loaded.cls(**settings), loaded.chosen(invariants))
         self.instances = {str(label): i for i, label in enumerate(self.interpreter.labels)}
-        self.off = {*self.interpreter.actions} - {label.action for label in self.interpreter.labels}
         (self.state,) = initial_states(self.interpreter.model)
 
     def tell(self, text: str) -> None:
@@ -27,7 +26,7 @@ class Story:
             self.state = self.state if after is None else after
 
     def _after(self, line: str) -> State | None:
-        if line not in self.instances and line.partition("(")[0] in self.off:
+        if line not in self.instances and line.partition("(")[0] in self.interpreter.switched_off:
             return None
         return self.interpreter.step(self.state, self.instances[line])
 

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
+from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.traces.files import label_of
+from isrcheck.checker.traces.replay import replay
 from isrcheck.model.language import Model, action, invariant, number, setting
 from isrcheck.model.language.concrete import holds, initial_states
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.tracing import trace as traced
 
 
 class Clock(Model):
@@ -39,8 +43,8 @@ class Clock(Model):
 
 
 def test_an_action_that_is_switched_off_has_no_instance() -> None:
-    assert [t.label.action for t in trace(Clock()).transitions] == ["tick"]
-    assert [t.label.action for t in trace(Clock(back=True)).transitions] == ["tick", "turn-back"]
+    assert [t.label.action for t in traced(Clock()).transitions] == ["tick"]
+    assert [t.label.action for t in traced(Clock(back=True)).transitions] == ["tick", "turn-back"]
     assert list(Clock.actions()) == ["tick", "turn-back"]
 
 
@@ -58,3 +62,14 @@ def test_what_is_switched_off_is_enabled_nowhere(back: bool) -> None:
     assert holds(Clock(back=back), start, Clock.can_go_back).value
     assert holds(Clock(back=back), (1,), Clock.can_go_back).value is back
     assert check(Clock, {"back": back}, invariants=["can-go-back"]).verdict == ("holds" if back else "violated")
+
+
+def test_a_trace_with_a_step_that_is_switched_off_is_refused_there() -> None:
+    variables = tuple(Clock().domains.items())
+    labels = [label_of(Interpreter(Clock(), {}), {"action": name}, "here") for name in ("tick", "turn-back")]
+    states = [(0,), (1,), (0,)]
+    trace = Trace(variables, tuple(Step(x, "clock", s) for x, s in zip([None, *labels], states, strict=True)))
+    assert replay(Clock(back=True), trace).refusal is None
+    refusal = replay(Clock(), trace).refusal
+    assert refusal is not None
+    assert (refusal.state, refusal.what) == (3, "the action has no such instance: the settings switch it off")
