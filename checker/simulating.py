@@ -105,7 +105,7 @@ def _require_sensible(walks: int | None, depth: int, seed: int | None, workers: 
 
 
 def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str | None:
-    """Why nothing is said to hold."""
+    """The reason why walks cannot say that anything holds."""
     if sampled.ended == "time" and walks is not None:
         return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
     if sampled.ended == "time" and not sampled.seen.walks:

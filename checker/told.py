@@ -187,8 +187,8 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation: each step in one reason at most.
 
-    `at_once` are the last steps where a single one made all that is wrong; the reasons are then those of it. `needs`
-    says of each step which earlier ones it rests on directly.
+    `at_once` has the last steps where one step alone made all that is wrong; the reasons are then those of that step.
+    `needs` says of each step which earlier ones it rests on directly.
     """
 
     at_once: tuple[int, ...]

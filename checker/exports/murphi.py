@@ -229,7 +229,7 @@ def _number(flag: str) -> str:
 
 
 def _as(part: str, leaf: Leaf, value: Expression) -> str:
-    """A value as its leaf has it: a flag that is stored as a number is one."""
+    """A value in the form of its leaf: a flag that is stored as a number becomes a number."""
     return _number(part) if value.kind == "flag" and leaf.kind not in ("flag", "set") else part
 
 

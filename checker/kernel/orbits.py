@@ -62,7 +62,7 @@ class Orbits:
         return self._mapped("representatives", states)
 
     def weight(self, states: Words) -> int:
-        """How many states the orbits of these have, one counted as often as it is given."""
+        """How many states are in the orbits of the given ones; an orbit counts as often as it is given."""
         states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
         self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
         return int(total[0])

@@ -54,8 +54,8 @@ def refine(
     """Explores a model and says whether each of its steps is one that a specification allows, by a mapping.
 
     The model's initial states are to stand for initial ones of the specification, and each step for nothing, or for at
-    most `steps` of its steps; None is any number. A mapping is a function, or a name; without one it is the only one
-    there is. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
+    most `steps` of its steps; None is any number. A mapping is a function or a name; it may be left out if there is
+    only one. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
     specification, `all` for all that it has at its settings: they are asked of what the model's fair behaviours stand
     for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
     tells apart. All else is as in `isrcheck.check`.

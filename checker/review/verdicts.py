@@ -194,7 +194,7 @@ class Outcome:
 class Turned:
     """A scenario with its verdicts in the two models, in words, where they are not the same or not known.
 
-    `kind` is that of what is violated after.
+    `kind` is the kind of the question that is violated afterwards.
     """
 
     name: str

@@ -185,7 +185,7 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts that are not as in state k of the trace: a sequence that a line has room for as a whole."""
+        """The parts that differ from state k of the trace; a sequence is shown as a whole if a line has room for it."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state

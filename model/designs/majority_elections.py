@@ -161,7 +161,7 @@ class ElectionsByMajority(Logs):
         return count(votes) >= self.majority
 
     def is_winning(self, s: State, p: int) -> Any:
-        """Whether a candidate is there that most replicas have voted for, or still may."""
+        """Whether some candidate has the votes of most replicas, or may still get them."""
         possible = []
         for b in self.brokers:
             own = s.replica[p][b]

@@ -188,7 +188,7 @@ def path_text(path: Path) -> str:
 
 
 def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value:
-    """A value in which the part at a path is another."""
+    """A copy of a value with another part at a path."""
     if not path:
         return new
     step, rest = path[0], path[1:]

@@ -1,4 +1,4 @@
-"""Shorter paths to the same kind of end: what a random walk did beside the point is left away.
+"""Shorter paths to the same kind of end: steps of a random walk that do not lead there are left out.
 
 Three things are tried until none helps: to leave out steps and skip those that are then impossible, to leave out what
 goes in a circle, and to take a way round that a small search finds between two states of the path, or to another end.
@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """The steps of each plan that are possible one after the other, up to what is wrong; None if nothing is."""
+        """The possible steps of each plan, one after the other, up to the violation; None if there is none."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):

@@ -86,8 +86,8 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
         """Whether the ISR without the removed replicas has all for whom the controller waits.
 
-        Without the replicas that stay it may have fewer members than min.insync.replicas, and what a larger ISR has
-        acknowledged is left in so many logs. Otherwise a reassignment that adds fewer replicas than it removes would
+        Without the replicas that stay it may have fewer members than min.insync.replicas. A record that a larger ISR
+        acknowledged is then in so few logs. Otherwise a reassignment that adds fewer replicas than it removes would
         make the ISR smaller than it was.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
