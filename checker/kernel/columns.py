@@ -154,5 +154,5 @@ def _blocks(states: Words) -> Iterable[tuple[int, Words]]:
 
 
 def _by_group(sources: Integers) -> Integers:
-    """The order of compiled code: `GROUP` states after the other, and of each transition by transition."""
+    """The order of compiled code: groups of `GROUP` states one after the other, and within a group by transition."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")

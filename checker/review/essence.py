@@ -90,7 +90,7 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """Scenarios with their titles; of many the names alone."""
+    """Scenarios with their titles; only their names if there are many."""
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]

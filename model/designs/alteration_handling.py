@@ -187,7 +187,7 @@ class AlterationHandling(PendingIsr):
         return found
 
     def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """A request of a former life; and to the controller a broker without a session has no broker epoch."""
+        """Refusals of a former life's request; a broker without a session has no broker epoch for the controller."""
         if not self.sender_epoch_check:
             return []
         found = [one.former] if self.has_crashes else []

@@ -20,7 +20,7 @@ LARGEST_BATCH_ROWS: Final = 1 << 19
 
 
 def batch_bits(transitions: int) -> int:
-    """Of which power of two a batch is: fewer states where each may have very many successors."""
+    """The power of two of a batch's size: fewer states where each may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
