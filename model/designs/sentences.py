@@ -20,7 +20,7 @@ def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """The controller or its broker, and whether it alone still believes to be the controller; a clause ends in a comma."""
+    """The controller or its broker, and whether it alone still believes to be it; a clause ends in a comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:
