@@ -201,4 +201,6 @@ def test_queries_read_the_numbers_that_were_packed() -> None:
     layout = Layout([Leaf(i, f"x{i}", "number", low, high) for i, (low, high) in enumerate(ends)])
     given = [tuple(high for _, high in ends), tuple(low for low, _ in ends), (0, 1, 5, 12, 299)]
     read = [queries.leaf(layout.pack(given), [x.word, x.shift, x.width, x.low]).tolist() for x in layout.places]
-    assert read == [list(column) for column in zip(*given, strict=True)], "queries.leaf reads other numbers"
+    assert read == [list(column) for column in zip(*given, strict=True)], (
+        "checker/engines/spark/queries.py: leaf reads other numbers"
+    )
