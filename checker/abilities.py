@@ -69,7 +69,7 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The same of arguments from Python, each with whether it asks for something."""
+    """The refusal for arguments from Python, each with whether it asks for something."""
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 
 

@@ -151,7 +151,7 @@ class Exploration:
 
     @property
     def expanded(self) -> int:
-        """Of how many levels the steps are known."""
+        """The number of levels whose steps are all known."""
         return len(self.generated) if self.unrolled is None else self.unrolled[1]
 
 

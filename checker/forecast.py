@@ -43,7 +43,7 @@ class Forecast:
     high: int
 
     def times(self, factor: float) -> Forecast:
-        """The same of something that grows with the states."""
+        """The forecast for something that grows with the states."""
         return Forecast(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:

@@ -66,7 +66,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 
 
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
-    """With what each state of a refinement stands for, where it was confirmed that each stands for something."""
+    """Adds the specification's state beside each state, where it was confirmed that each stands for one."""
     if traces.against is None or implementation is None:
         return found
     if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):

@@ -178,7 +178,7 @@ class Graph:
         return found
 
     def _inside(self, packed: Words) -> Flags:
-        """Of each of some states whether it is counted."""
+        """Whether each of some states is counted."""
         if not self.system.constraints or not len(packed):
             return np.ones(len(packed), dtype=np.bool_)
         verdicts = self.kernel.judge(packed)[:, 0]

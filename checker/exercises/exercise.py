@@ -1,8 +1,8 @@
 """An *exercise*: a folder whose `exercise.toml` says what is asked of an answer, and with what a learner starts.
 
-Of a *guard* or an *invariant* the answer is a file with models, in which the functions of the *gap* are the learner's;
-each `[[asks]]` is one check of one of these models. Of a *scenario* it is a folder with two scenarios, `question` and
-`control`, which `[pair]` describes.
+The answer to a *guard* or an *invariant* is a file with models, in which the functions of the *gap* are the learner's;
+each `[[asks]]` is one check of one of these models. The answer to a *scenario* is a folder with two scenarios,
+`question` and `control`, which `[pair]` describes.
 """
 
 from __future__ import annotations

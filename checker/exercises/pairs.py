@@ -65,7 +65,7 @@ def _given(pair: Pair, *models: Model) -> Criterion:
 
 
 def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
-    """Of what differs by default and by what is written: one setting, and a rule of the protocol."""
+    """The settings that differ, by default or as written: one setting, and a rule of the protocol."""
     names = [name for name in cls.declared_settings() if one.settings[name] != other.settings[name]]
     told = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
     why = [] if len(names) == 1 else [f"{told or 'no setting'} differ" if names else "no setting differs"]

@@ -20,7 +20,7 @@ Change = tuple[str, Any]
 
 
 class Unlike(Domain):
-    """Of a part that is of one kind in one place and of another kind in another."""
+    """A part that is of one kind in one place and of another kind in another."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:

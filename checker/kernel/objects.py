@@ -128,5 +128,5 @@ def is_own_folder(path: Path) -> bool:
 
 
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Of the kind wanted, the user's, and nobody else may write to it."""
+    """Whether a path is of the wanted kind and the user's, and nobody else may write to it."""
     return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022

@@ -234,7 +234,9 @@ class Exchanging:
     def _with_fields(
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
-        """The same for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by k."""
+        """Exchanged words for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by
+        k.
+        """
         let, (a, b) = writer.let, (broker - low for broker in self._brokers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
         differing = [k for k in range(width) if (a ^ b) >> k & 1]

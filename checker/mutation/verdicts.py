@@ -168,7 +168,7 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
 
 
 def vacuous(verdict: Verdict) -> Verdict:
-    """Of a mutant whose own action is never possible any more."""
+    """The verdict on a mutant whose own action is never possible any more."""
     return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
 
 

@@ -83,7 +83,7 @@ class Question:
     whole: TransitionSystem
 
     def widened(self) -> Question:
-        """The same with a kernel of all that the model can do."""
+        """This question with a kernel of all that the model can do."""
         return replace(self, **_parts(self.whole, self.whole.transitions))
 
     @property

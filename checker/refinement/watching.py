@@ -126,7 +126,9 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """Of each step between states of the specification whether that is known not to allow it; if all are known."""
+        """For each step between states of the specification, whether it is not allowed; and whether all of them are
+        known.
+        """
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True
         try:

@@ -72,7 +72,7 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
     """Two models, both at the settings of the old one or else of the new one, as far as they have them.
 
-    As they are where neither takes the values of the other.
+    They stay as they are if neither can take the values of the other.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):

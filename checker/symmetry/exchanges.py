@@ -59,7 +59,8 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], brokers: list[int])
 def mentions(label: Label) -> list[list[int]] | None:
     """The brokers in the parameters of an instance, in order, those of a set together; None for other domains.
 
-    Of labels that differ in one broker only, first mentioned at the same place, that with the lesser one comes first.
+    Among labels that differ in one broker only, first mentioned at the same place, that with the lesser one comes
+    first.
     """
     found = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):

@@ -55,7 +55,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The same for those who read it: of a refinement with the specification's state beside the model's."""
+        """The story for a reader; for a refinement with the specification's state beside the model's."""
         wider = self.wider
         if wider is None:
             return self

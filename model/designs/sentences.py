@@ -74,5 +74,5 @@ def request_in_words(request: Any) -> str:
 
 
 def sender_in_words(c: Any) -> str:
-    """Of which controller a request is, where there may be several."""
+    """The controller that sent a request, where there may be several."""
     return f" from {c}" if isinstance(c, BrokerId) else ""

@@ -88,8 +88,8 @@ class Question:
     """An instance of a property: is there a fair behaviour that, from a `source` on, never leaves the `region`?
 
     Again and again it is where `mark` holds, and takes one of the actions in `never`, if there are any. `initially`
-    says that only initial states are sources. Of a `stable` one the question is whether a step leaves the region. Where
-    `failure` holds, the property is undefined.
+    says that only initial states are sources. For a `stable` property the question is whether a step leaves the region.
+    Where `failure` holds, the property is undefined.
     """
 
     name: str

@@ -50,7 +50,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """As many of these workers as half of the memory has room for, one at least."""
+    """The number of these workers for which half of the memory has room, one at least."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers

@@ -196,7 +196,7 @@ def look(typingctx, address, key, mask):
 
 @intrinsic
 def look_wide(typingctx, address, key, mask):
-    """The same of 8 entries of 64 bits."""
+    """Like `look`, on 8 entries of 64 bits."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(64)
 
 

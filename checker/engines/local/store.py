@@ -176,7 +176,7 @@ class Store:
                 yield self._states(names[first : first + largest])
 
     def every(self, levels: int, largest: int) -> Iterator[tuple[int, Words]]:
-        """The same of the first so many levels, in one pass over the store: each with its level, in no order."""
+        """All states of the first so many levels, in one pass over the store: each with its level, in no order."""
         some = PARTITIONS // 8 if sum(self.sizes[:levels]) > REMEMBERED else PARTITIONS
         for begin in range(0, PARTITIONS, some):
             ends, names = self._found(1, levels, range(begin, begin + some))
@@ -278,8 +278,9 @@ class Store:
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
         """Below what the numbers of a name must be for it to be in a partition, where entries can tell so many apart.
 
-        As they are, if they are large enough: what is kept of a name stays the same then. Or else as large as they can
-        be: the partition must be filled anew when names become larger. Zeros where they cannot be large enough.
+        The bounds as they are, if they are large enough: the bits kept of a name then stay the same. Or else as large
+        as they can be: the partition must be filled anew when names become larger. Zeros where they cannot be large
+        enough.
         """
         row, numbers = self.partitions[p], self._numbers()
         firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])

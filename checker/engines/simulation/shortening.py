@@ -104,7 +104,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """Of some states those in which the wanted transition is enabled, and where it leads."""
+        """The states in which the wanted transition is enabled, and where it leads from each."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]

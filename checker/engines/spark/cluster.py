@@ -34,5 +34,5 @@ class Cluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """As far as is said here: a platform may say otherwise."""
+        """The Spark of this machine, unless the platform says otherwise."""
         return self.master is None or self.master.startswith("local")

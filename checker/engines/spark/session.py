@@ -135,7 +135,7 @@ class Spark:
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
-        """Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
+        """The paths of files that are missing or changed, among files below a root, given as paths with SHA-256."""
         table = self.over(len(listed), queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 

@@ -7,7 +7,7 @@ them are kept:
 
 * A broker is mentioned only after the lesser ones of its class. (Else exchange it with such a one that is not mentioned
   so far: nothing changes before the label, and the label becomes lesser.)
-* Of two neighbouring independent instances the lesser comes first. (Else change their order.)
+* The lesser one of two neighbouring independent instances comes first. (Else change their order.)
 
 Since the least path has both, they may be asked for together.
 """
@@ -68,7 +68,7 @@ def _flat(groups: list[list[int]]) -> list[int]:
 
 
 class IndependenceOrder:
-    """Of two neighbouring independent instances the lesser comes first.
+    """The lesser one of two neighbouring independent instances comes first.
 
     Instances are independent if neither writes what the other reads or writes. Where states are constrained, the state
     between the two steps may be outside in one order and inside in the other: then no such order exists.
@@ -83,7 +83,7 @@ class IndependenceOrder:
         ]
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """Of a step of an unrolling and the one before."""
+        """Conditions on a step of an unrolling and the one before."""
         if number < 2:
             return []
         before, after = unrolling.links[number - 2 : number]

@@ -330,7 +330,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
         A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
         versions as well (KAFKA-13790). The things that a new epoch changes are left alone where the broker already
-        leads in that epoch. Of min.insync.replicas it hears a moment later, unless it starts with it.
+        leads in that epoch. It hears of min.insync.replicas a moment later, unless it starts with it.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
@@ -368,7 +368,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
 
-        One that shuts down does not fetch any more if it is outside the ISR (ReplicaManager.applyLocalFollowersDelta).
+        A follower outside the ISR that shuts down no longer fetches (ReplicaManager.applyLocalFollowersDelta).
         """
         old, said = s.replica[p][b], image.partition[p]
         old.role = "follower"

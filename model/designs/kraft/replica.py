@@ -77,9 +77,9 @@ class Replica(MetadataLog):
     def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
         """resetReplicaState, as a leader begins an epoch: members of the ISR count as caught up from now on.
 
-        A new leader knows nothing else. One that leads on keeps log end offsets and broker epochs. It may have missed
-        an epoch in which another broker led, for its metadata can come at once; followers may have truncated since, to
-        offsets below those that it knows.
+        A new leader knows nothing else. A leader that leads on keeps log end offsets and broker epochs. It may have
+        missed an epoch in which another broker led, for its metadata can come at once; followers may have truncated
+        since, to offsets below those that it knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":
