@@ -1,4 +1,4 @@
-"""Which states of a specification its steps lead to from which: asked a few times, and answered once each."""
+"""Whether steps of a specification lead from one of its states to another; each pair of states is answered once."""
 
 from __future__ import annotations
 

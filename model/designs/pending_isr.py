@@ -4,7 +4,7 @@ Until it learns what became of its request it reckons with the largest ISR that 
 it has the new ISR, rolls back, asks again, or goes on waiting for news. News are commands: of a new leader epoch, or,
 where the controller answers before it writes (the text of KIP-497), of a later version in the leader's own epoch.
 
-Left out: the lag of a leader's metadata cache, so that it knows at once who has a session; the controller still judges
+Left out: the lag of a leader's metadata cache. A leader knows at once who has a session; the controller still judges
 later than the leader asks. That the high watermark waits a while for a follower that has caught up and may join soon
 (KAFKA-15021, which `kraft` has). Nobody tells the lives of members apart (KIP-903), for with ZooKeeper nobody does: a
 replica may join for what it had fetched before its broker started anew.
