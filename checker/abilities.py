@@ -1,4 +1,4 @@
-"""Which engine can do what: one table, of which refusals, `--help` and docs/performance.md are made."""
+"""Which engine can do what, in one table. Refusals, `--help` and docs/performance.md are made of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 @dataclass(frozen=True)
 class Ability:
-    """What a question may ask of `engines` and of no other: options of `isrcheck check`, arguments of `check`.
+    """An ability that only `engines` have: options of `isrcheck check`, arguments of `check`.
 
     `lacking` says what is so of the other engines; `usual` is what an option is where it is not given.
     """
@@ -56,7 +56,7 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """What is said of the first option that the engine has no use for; `options` has values by name (`max_states`)."""
+    """The refusal of the first option that the engine cannot use; `options` has values by name (`max_states`)."""
 
     def given(ability: Ability) -> Iterator[str]:
         for option in ability.options:
@@ -69,7 +69,7 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The same of arguments from Python, each with whether it asks for something."""
+    """The refusal for arguments from Python, each with whether it asks for something."""
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 
 

@@ -61,7 +61,7 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 
 
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
-    """What a search found; the goals that are reached no more say that what went wrong can hardly be asked for."""
+    """The result of a search. Goals that are no longer reached show that the question can hardly come up any more."""
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
     length = None if finding.trace is None else finding.trace.length

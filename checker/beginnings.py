@@ -90,7 +90,7 @@ def _source(method: Callable[..., Any]) -> list[str]:
 
 
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
-    """What the model's own class and the copied methods need, from where their files have it."""
+    """The imports that the model's own class and the copied methods need, from where their files have them."""
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:
         used = {

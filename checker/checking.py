@@ -157,7 +157,7 @@ def properties_of(
 ) -> dict[str, Callable[[Any, Any], Any]]:
     """The properties asked by name; of `all`, those that are about something at the model's settings.
 
-    Raises `UnknownName` for names that there are not, in the fairness too.
+    Raises `UnknownName` for unknown names, in the fairness too.
     """
     if names:
         fairness.require_known(model)
@@ -179,7 +179,7 @@ def _limits(engine: str, limits: Limits) -> Limits:
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
 ) -> list[list[Member]]:
-    """The classes of members of scalarsets that a search may permute and keep these values.
+    """The classes of members of scalarsets that a search may permute without a change of these values.
 
     Raises `UnknownName` where there are none.
     """

@@ -1,4 +1,4 @@
-"""Where fixed designs part from the traces of a result: controls, and the answer with that added."""
+"""Where fixed designs part from the traces of a result: controls, and the answer to which they are added."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """What each setting of a fix does alone, where it changes several; a value that the model refuses is left out."""
+    """The effect of each setting of a fix alone, if it changes several; values that the model refuses are left out."""
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:

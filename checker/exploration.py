@@ -44,9 +44,9 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Storing:
-    """Where a search has the states that it is about to expand and those it finds there: in memory, or on disk.
+    """The place of the states that a search is about to expand and of those that it finds there: in memory, or on disk.
 
-    What it needs to tell new states from known ones is in memory. `folder` is for files, None for the temporary one.
+    The table that tells new states from known ones is in memory. `folder` is for files, None for the temporary one.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -78,7 +78,7 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """What the counts of a search under symmetry stand for.
+    """The full counts for which the counts of a search under symmetry stand.
 
     Members of a class, each with the name of its scalarset and its number, are interchangeable, in as many ways as
     there are `permutations`; `states[k - 1]` is how many states the orbits of level k have, which is how many a search
@@ -120,7 +120,7 @@ class Exploration:
     whole levels, except that `violated` may name a level that is not whole (`partial_violations` holds those names).
 
     A search that unrolls counts nothing: `unrolled` says instead how many levels it has looked at, and of how many the
-    steps as well (whether one is possible and means something). `why` is what a solver said when it gave up.
+    steps as well (whether one is possible and is defined). `why` is what a solver said when it gave up.
     """
 
     initial: int = 0
@@ -153,7 +153,7 @@ class Exploration:
 
     @property
     def expanded(self) -> int:
-        """Of how many levels the steps are known."""
+        """The number of levels whose steps are all known."""
         return len(self.generated) if self.unrolled is None else self.unrolled[1]
 
 
@@ -170,7 +170,7 @@ class Path:
 
 
 class Paths(Protocol):
-    """Where an engine that has searched finds paths: of `length` states, to what it has found there."""
+    """A source of paths from an engine that has searched: of `length` states, to the states found there."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
         """To a state where the invariant is false; of 2 states or more."""
@@ -201,7 +201,7 @@ class Edges:
 
 
 class Levels(Protocol):
-    """What a trace needs of the engine that has searched; states are in a form of the engine's own."""
+    """The part of an engine that a trace needs after a search; states are in a form of the engine's own."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
         """Every step from a state of `level` to a state where the invariant is false, counted or not."""

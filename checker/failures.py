@@ -1,4 +1,4 @@
-"""What is said of something that went wrong, in one line, and the documented exit code of it."""
+"""The line that a user is told when something went wrong, and its documented exit code."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 The sizes of levels rise and fall again. Where their growth has begun to slow down, it is carried on in several ways: a
 line through the last logarithms of the ratios of two levels, and a parabola through the last logarithms of the sizes,
-each over every number of levels that there is. What these say differs; the band is from the least to the greatest of
-it, widened by a factor of two each way. There is none while the growth does not slow down in all of them, nor where
-most of the states would be yet to come: on finished runs that was a guess (`benchmarks/forecast.py` has the shares).
+each over every possible number of levels. The estimates differ; the band is from the least to the greatest of them,
+widened by a factor of two each way. There is none while the growth does not slow down in all of them, nor where most of
+the states would be yet to come: on finished runs that was a guess (`benchmarks/forecast.py` has the shares).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Forecast:
     high: int
 
     def times(self, factor: float) -> Forecast:
-        """The same of something that grows with the states."""
+        """The forecast for something that grows with the states."""
         return Forecast(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:
@@ -51,7 +51,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """The states of a search of which these whole levels are known, or None where that would be a guess."""
+    """An estimate of all states of a search from its whole levels; None where it would be a guess."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)

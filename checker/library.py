@@ -69,7 +69,7 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """The same with the conditions among these names: what is no name is an invariant written as text."""
+        """This model with further invariants: each of `names` that is no name is a condition written as text."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
@@ -79,7 +79,9 @@ class LoadedModel:
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _default(self) -> set[str]:
-        """What the class names, or all of its own if it names none; with names inherited, also what is in the file."""
+        """The invariants that the class names, or all of its own if it names none; if names are inherited, also those
+        in the file.
+        """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
         module = self.cls.__module__
@@ -94,7 +96,7 @@ class LoadedModel:
         return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
 
     def unasked(self) -> list[str]:
-        """Those in the user's own file that are not among the default ones."""
+        """The ones in the user's own file that are not asked by default."""
         return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
@@ -134,7 +136,7 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """What can be asked of a model: its own invariants, those beside it, and shipped ones about what it has."""
+    """The invariants that can be asked of a model: its own, those beside it, and shipped ones about its variables."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())
@@ -150,7 +152,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """Those of the shipped ones that are about what a model has."""
+    """The shipped ones that fit a model."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {

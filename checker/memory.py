@@ -1,6 +1,7 @@
 """How much memory is free for this process: what the system has, and what the control groups that it is in allow.
 
-A container's limit is that of a control group, of which the system's own figures know nothing: who passes it is killed.
+A container's limit is that of a control group, and the system's own figures do not show it. A process that passes it is
+killed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import psutil
 
 @dataclass(frozen=True)
 class _Version:
-    """Where a version of control groups has its folders, and what the files there are called."""
+    """One version of control groups: where its folders are, and the names of their files."""
 
     mounted: str
     limit: str
@@ -43,7 +44,7 @@ def peak_memory() -> int:
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
-    """What is left in each control group that the process is in, from its own one to that of the whole mount."""
+    """The memory left in each control group of the process, from its own to that of the whole mount."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, place = (*line.split(":", 2), "", "")[:3]
         if kinds and "memory" not in kinds.split(","):

@@ -66,7 +66,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 
 
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
-    """With what each state of a refinement stands for, where it was confirmed that each stands for something."""
+    """Adds the specification's state beside each state, where it was confirmed that each stands for one."""
     if traces.against is None or implementation is None:
         return found
     if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):
@@ -104,7 +104,7 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
 def walkers_of(
     loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
 ) -> tuple[Interpreter, Implementation | None]:
-    """What walks the traces, and what judges the steps of a refinement."""
+    """The interpreter for the traces, and the judge of the steps of a refinement."""
     if traces.against is None:
         return interpreter_of(loaded, traces, settings), None
     against = traces.against
@@ -128,7 +128,7 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
-    """What walks the traces: the model at the settings of the file, but for those that are given."""
+    """The interpreter for the traces: the model at the settings of the file, except for those that are given."""
     recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
     for name in recorded:
         if name not in declared:

@@ -119,10 +119,10 @@ class Trace:
 class Finding:
     """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
 
-    `sentence` is what the invariant says, `instance` what falsifies it in the last state of the trace, `held` the last
-    state in which all was well. `reasons` are the facts that came together there with the steps that made them, `fixes`
-    where fixed designs part from the trace, `alternatives` what becomes of it with other settings. `story` tells the
-    trace.
+    `sentence` is the text of the invariant, `instance` the choice that falsifies it in the last state of the trace,
+    `held` the last state in which all was well. `reasons` are the facts that came together there with the steps that
+    made them, `fixes` where fixed designs part from the trace, `alternatives` what becomes of it with other settings.
+    `story` tells the trace.
     """
 
     verdict: Verdict
@@ -270,7 +270,7 @@ FOUND: Final = (
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """Where the model has no meaning: at which `file:line`, what went wrong, in which action, reached how.
+    """Where the model cannot be evaluated: at which `file:line`, what went wrong, in which action, reached how.
 
     `canonical` is false where there may be a lesser state or path of the same length.
     """
@@ -347,7 +347,7 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """What is to be said of a setting as a bound: hit, not hit, not explored; nothing where it is none."""
+        """The note on a setting as a bound: hit, not hit, not explored; empty where it is none."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""

@@ -17,8 +17,8 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` as it was; its file and those beside it are put into an empty folder.
 
-    What it imports from elsewhere is that of today. Raises `UnknownName` for what git does not have, `ModelError` for
-    a mistake in its files, OSError where there is no git.
+    Modules that it imports from elsewhere are as they are today. Raises `UnknownName` for what git does not have,
+    `ModelError` for a mistake in its files, OSError where there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -51,7 +51,7 @@ def _commit(file: Path, revision: str) -> str:
 
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """What a file beside this one had in it, or the one that it links to; None for what is no file of the commit."""
+    """The text of a file beside this one at the commit, links followed; None if the commit has no such file."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
     # `<object> blob <size>`, its content and a line's end; other words for folders and for links that lead nowhere.
     header, _, content = told.partition(b"\n")

@@ -105,7 +105,7 @@ def _require_sensible(walks: int | None, depth: int, seed: int | None, workers: 
 
 
 def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str | None:
-    """Why nothing is said to hold."""
+    """The reason why walks cannot say that anything holds."""
     if sampled.ended == "time" and walks is not None:
         return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
     if sampled.ended == "time" and not sampled.seen.walks:
@@ -120,7 +120,7 @@ def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
 
 
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
-    """What walks say in the words of a search: nothing is known of all states but the initial ones."""
+    """The result of walks in the words of a search: only of the initial states is everything known."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
     found.stopped = "sampled" if as_asked else sampled.ended or "sampled"

@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class DrawnRecord:
-    """A record of a log; a model of which records have no id or no epoch leaves them out."""
+    """A record of a log; where a model's records have no id or no epoch, it is left out."""
 
     offset: int
     id: int | None
@@ -31,8 +31,8 @@ class DrawnLog:
 
     `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` what it
     believes of the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
-    `records` is None where a model knows only how long a log is, or where records are more than an id and an epoch.
-    What a model does not have is None.
+    `records` is None where a model knows only how long a log is, or where records are more than an id and an epoch. A
+    field that a model does not have is None.
     """
 
     broker: int
@@ -187,8 +187,8 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation: each step in one reason at most.
 
-    `at_once` are the last steps where a single one made all that is wrong; the reasons are then those of it. `needs`
-    says of each step which earlier ones it rests on directly.
+    `at_once` has the last steps where one step alone made all that is wrong; the reasons are then those of that step.
+    `needs` says of each step which earlier ones it rests on directly.
     """
 
     at_once: tuple[int, ...]
@@ -240,7 +240,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Run:
-    """What a fixed design makes of the events of a trace: those that it refuses do not happen, the others follow.
+    """The events of a trace in a fixed design: those that it refuses do not happen, the others follow.
 
     `at` has for each state of the trace the position in `taken` of the step that stands beside it, None where that does
     not happen. `false` is the position of the first state in which the invariant is false, if it is in one.
@@ -258,11 +258,11 @@ class Fix:
 
     It `refused` step `step` (at `where`, `file:line`, as `source` has it; `condition` is what is false, `reads` what it
     reads), has no such instance (`absent`), gives another value to what matters (`differs`), or `allows` every step;
-    then `verdict` says whether the invariant holds at the end. `enabled` is what only the fixed design can do there, at
-    the end or in place of the step that it has not.
-    `changes` are its model and settings where they are others: name, value in the trace, value with the fix; `rules`
-    what those settings mean, by name. `rests_on` is what the trace computed from that which differs. `run` is how the
-    fixed design goes on; `singly` says of a fix with several changes of settings what each of them does alone.
+    then `verdict` says whether the invariant holds at the end. `enabled` has the steps that only the fixed design can
+    take there, at the end or instead of the step that it does not have. `changes` are its model and settings where they
+    are others: name, value in the trace, value with the fix; `rules` what those settings mean, by name. `rests_on` has
+    the values that the trace computed from those that differ. `run` is how the fixed design goes on; `singly` says of a
+    fix with several changes of settings what each of them does alone.
     """
 
     control: str

@@ -27,8 +27,7 @@ def service_goes_on(m: Any, s: Any) -> Any:
 def a_write_can_be_acknowledged(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every partition has a leader that would acknowledge a write (acks=all).
 
-    Nothing that is written waits for others, and enough replicas fetch: a leader alone serves readers, and perhaps no
-    writers.
+    No write waits for others, and enough replicas fetch: a leader alone serves readers, and perhaps no writers.
     """
     rest = quiescent(m, s)
 

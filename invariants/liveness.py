@@ -23,7 +23,7 @@ def _leader(m: Any, s: Any, p: int) -> Any:
 @leads_to
 @needs("log", "replica", family="designs")
 def uncommitted_is_committed(m: Any, s: Any) -> Any:
-    """What a legitimate leader has not committed is committed in the end, or it leads no more."""
+    """Each record of a legitimate leader is committed in the end, or it leads no more."""
 
     def says(p: int, b: Any) -> Any:
         leads, behind = m.is_legitimate(s, p, b), s.replica[p][b].high_watermark < s.log[p][b].length
@@ -35,7 +35,7 @@ def uncommitted_is_committed(m: Any, s: Any) -> Any:
 @leads_to
 @needs("log", "replica", "quorum", "requests")
 def true_leader_commits_its_log(m: Any, s: Any) -> Any:
-    """What the true leader has not committed is committed in the end, or it is the true leader no more."""
+    """Each record of the true leader is committed in the end, or it is no longer the true leader."""
 
     def says(b: Any) -> Any:
         leads, behind = m.is_true_leader(s, b), s.replica[b].high_watermark < s.log[b].length

@@ -66,9 +66,9 @@ class OneWay:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `b` has that `a` has not (`new`), and the other way round (`gone`).
+    """The states and steps that only `b` has (`new`), and those that only `a` has (`gone`).
 
-    `apart` are variables of both that are of other kinds in each: they are not compared.
+    `apart` are variables of both, but with different kinds of values: they are not compared.
     """
 
     a: Side

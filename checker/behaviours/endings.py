@@ -82,7 +82,7 @@ class Endings:
 
 
 def endings(left: Graph, right: Graph, found: Found) -> Endings:
-    """What was found, replayed by the reference semantics of both models."""
+    """The differences that were found, replayed by the reference semantics of both models."""
     trace = replayed(left, found.states, found.transitions)
     told = story(left.interpreter.model, trace)
     if not found.right:
@@ -121,7 +121,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
 
 
 def _nearest(left: Graph, right: Graph, found: Found) -> int:
-    """Of the states that the right side may be in, the one that differs from the left one in the fewest scalars."""
+    """The state of the right side, among those possible, that differs from the left one in the fewest scalars."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)
     shared = _shared(here, there)

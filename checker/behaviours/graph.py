@@ -1,7 +1,7 @@
 """The states of a model with their steps, found as they are asked for, and what of a state is visible.
 
-States and visible parts are numbers. Those of visible parts mean the same in the two graphs that are compared. A step
-is *silent* where the visible part stays as it is.
+States and visible parts are numbers. Two graphs that are compared share the numbers of visible parts. A step is
+*silent* where the visible part stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MANY: Final = 1 << 15
 
 
 class View:
-    """What is visible of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
+    """The visible part of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
 
     Raises `UnknownName` for what the two do not have in common; without names it is all that they have.
     """
@@ -178,7 +178,7 @@ class Graph:
         return found
 
     def _inside(self, packed: Words) -> Flags:
-        """Of each of some states whether it is counted."""
+        """Whether each of some states is counted."""
         if not self.system.constraints or not len(packed):
             return np.ones(len(packed), dtype=np.bool_)
         verdicts = self.kernel.judge(packed)[:, 0]

@@ -2,8 +2,8 @@
 
 A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* is a state of the left
 graph, reached by some behaviour, and the set of all states of the right one in which a behaviour with the same history
-may be. Where the set is empty, the right one has no such history. Pairs are met in the order of the length of the
-left behaviour, so the first one that is found is the shortest.
+may be. If the set is empty, the right one has no such history. Pairs are met in the order of the length of the left
+behaviour, so the first one that is found is the shortest.
 
 Of two pairs with the same state and one set within the other, only the smaller set is kept: whatever it allows, the
 larger one allows, too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
@@ -175,7 +175,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """Where the steps from a set lead to that show a visible part."""
+        """The targets of steps from a set that change a visible part."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:

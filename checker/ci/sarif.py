@@ -79,7 +79,7 @@ def _uri(path: str) -> str:
 
 
 def _fingerprint(case: Case, settings: dict[str, Any]) -> str:
-    """The same for the same question: what is asked of which model at which settings, not what the answer was."""
+    """The same text for the same question (what is asked of which model at which settings), whatever the answer was."""
     words = json.dumps([case.suite, case.name, settings], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 

@@ -86,7 +86,7 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """What the manifests do not say is counted by Spark; the model of the dataset, and the session."""
+    """The model of the dataset, and a session of Spark, which counts whatever the manifests do not say."""
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
     from isrcheck.checker.engines.spark import analysis

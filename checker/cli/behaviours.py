@@ -45,7 +45,9 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is compared, what is visible, when to give up, and how it is told."""
+    """A comparison that the command line asks for: the two sides, the visible variables, limits, and the form of the
+    answer.
+    """
 
     sides: Sides
     visible: tuple[str, ...]
@@ -55,7 +57,7 @@ class Asked:
 
 
 def asked_of(options: dict[str, Any]) -> Asked | None:
-    """What the options say; None where they do not ask for behaviours."""
+    """The comparison of behaviours that the options ask for; None where they ask for none."""
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:

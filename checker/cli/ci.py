@@ -111,7 +111,9 @@ class Reports:
                 raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
-        """What is written of a check that did not come to a search; what cannot be written is not mentioned again."""
+        """Writes the reports of a check that could not begin its search; a report that cannot be written is not
+        mentioned again.
+        """
         from isrcheck.checker.ci.cases import unfinished
 
         with suppress(Failure):

@@ -87,7 +87,7 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """What is written of a question without an answer; what cannot be written is not mentioned again."""
+        """Writes the files of a question without an answer; a file that cannot be written is not mentioned again."""
         from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)

@@ -109,7 +109,7 @@ def counts(progress: Progress) -> str:
 
 
 def _forecast(progress: Progress) -> list[str]:
-    """What is likely to come at the present speed, where the levels say so."""
+    """The rest of the search at the present speed, where the levels allow an estimate."""
     expected = forecast(progress.levels)
     if expected is None or not progress.distinct or progress.seconds <= 0:
         return []

@@ -97,7 +97,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds where the controls that are named, and those of the scenario, part from the trace."""
+    """Adds the step at which the named controls, and those of the scenario, part from the trace."""
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

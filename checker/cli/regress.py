@@ -154,7 +154,10 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """Derives a scenario in a process of its own, so all of the answer is data."""
+    """The files that a scenario gives, or why it could not run, with an exit code; and the seconds it took.
+
+    It is derived in a process of its own, so all of it is data.
+    """
     from isrcheck.checker.scenarios.derived import derive
 
     began = time.perf_counter()

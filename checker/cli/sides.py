@@ -55,7 +55,7 @@ class Sides:
     ) -> tuple[Side, Side]:
         """The two sides; files of git are there until `leaving` ends. `names` are those of the two arguments.
 
-        Raises a usage error for what does not go together, `UnknownName` for names and values that there are not.
+        Raises a usage error for what does not go together, `UnknownName` for unknown names and values.
         """
         if self.scenario is not None:
             return self._of_scenario(one, other)
@@ -91,7 +91,7 @@ class Sides:
         return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
-        """A scenario that is violated and the one that holds, in this order where they are such a pair."""
+        """A violated scenario and the one that holds, in this order where they are such a pair."""
         if one is not None or other is not None or self.profile or any(self.refs):
             raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named

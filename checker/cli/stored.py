@@ -13,7 +13,7 @@ from isrcheck.checker.traces.canonical import CanonicalPaths
 
 
 def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
-    """Who asks a dataset for canonical traces."""
+    """The source of canonical traces for a dataset."""
     levels, interpreter, system = (
         stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
     )  # fmt: skip

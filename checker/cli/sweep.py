@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
-    One that fails or needs too much does not keep the others from being done. The exit code is the one that wins
-    among theirs.
+    A matrix cell that fails or needs too much does not keep the others from being done. The exit code is the one that
+    wins among theirs.
     """
     if master is None and conf:
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")

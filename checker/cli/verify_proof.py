@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 where it can.
 
-    What `prove` looks at beside a proof is looked at again. Exit codes: 0 accepted, 10 rejected (an obligation is
-    satisfiable, z3 does not know, or such a check fails), 150 a folder that is no certificate, or not that of its model
-    and proof, word by word.
+    The side conditions of a proof, which `prove` examines, are examined again. Exit codes: 0 accepted, 10 rejected (an
+    obligation is satisfiable, z3 does not know, or such a check fails), 150 a folder that is no certificate, or not
+    that of its model and proof, word by word.
     """
     try:
         require_writable(json_path)

@@ -1,8 +1,8 @@
-"""That one search at a time writes to a dataset.
+"""Makes sure that one search at a time writes to a dataset.
 
 On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. Where nothing can
-be locked (an object store, HDFS) whoever came last has its name in `.claim.json`, and whoever finds another name there
-before it commits a level goes no further.
+be locked (an object store, HDFS), the last writer has its name in `.claim.json`. Whoever finds another name there
+before it commits a level stops.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Claim:
 
 
 def _locked(storage: Storage) -> Any:
-    """What gives the lock back; it is given back as well when nobody has it any more."""
+    """Gives the lock back; it is also given back when nobody holds the object any more."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:

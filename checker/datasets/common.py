@@ -1,4 +1,4 @@
-"""What two models have in common: the variables of the same name that can hold the same values, or some of them."""
+"""The common part of two models: variables of the same name that can hold the same values, or some of them."""
 
 from __future__ import annotations
 

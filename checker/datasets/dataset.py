@@ -7,9 +7,9 @@
     runs/*.parquet                     states of several levels merged, for the search alone
     levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
 
-Files are written under their final names, each a new one; the manifest, written last, makes them count. What a level
-has that its manifest does not name is removed once the level counts, and nothing else ever is: a dataset from which
-manifests are missing is refused, or loses nothing when its last levels are built again.
+Files are written under their final names, each a new one; the manifest, written last, makes them count. Files of a
+level that its manifest does not name are removed once the level counts. Nothing else is ever removed: a dataset without
+some of its manifests is refused, or loses nothing when its last levels are built again.
 """
 
 from __future__ import annotations

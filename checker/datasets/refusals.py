@@ -1,4 +1,4 @@
-"""What can be wrong with a dataset or with what exploring on a cluster needs; each is one line with the remedy."""
+"""All mistakes in a dataset, or in the needs of exploring on a cluster; each is one line with the remedy."""
 
 from __future__ import annotations
 

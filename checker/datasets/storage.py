@@ -132,7 +132,7 @@ def root_of(path: str) -> str:
 
 
 def _words(root: str, error: Exception) -> str:
-    """What is said of a file system that does not begin, in a line."""
+    """A line about a file system that cannot be opened."""
     said = " ".join(str(error).split())
     if "libjvm" in said or "libhdfs" in said:
         return (

@@ -44,6 +44,11 @@ class Interpreter:
             self.actors.append(actor_of(spec.actor, label))
             self._calls.append((method, [as_parameter(d, v) for d, v in choice]))
 
+    @property
+    def switched_off(self) -> set[str]:
+        """The actions without an instance at the model's settings."""
+        return {*self.actions} - {label.action for label in self.labels}
+
     def step(self, state: State, instance: int) -> State | None:
         """The state after an instance, None where it is disabled; `EvaluationError` where it means nothing."""
         method, arguments = self._calls[instance]

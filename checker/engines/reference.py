@@ -118,7 +118,7 @@ class _Tally:
         self.bounds |= self._named(state, self.interpreter.bounds, True)
 
     def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
-        """The predicates with one of the wanted answers; a state in which one has no meaning is remembered."""
+        """The predicates with one of the wanted answers; a state in which one is undefined is remembered."""
         answers = self.interpreter.judged(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))

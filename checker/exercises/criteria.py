@@ -1,4 +1,4 @@
-"""What a check must come to for an answer to be right, and how it is told why not."""
+"""The conditions that an answer must fulfil to be right, and how a learner is told why it does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATES: Final = 5_000_000
 
 @dataclass(frozen=True)
 class Criterion:
-    """What was asked, whether it is so, why not, in how many states, and the command that shows it."""
+    """The question, the answer, why not, in how many states, and the command that shows it."""
 
     asks: str
     passed: bool

@@ -1,8 +1,8 @@
 """An *exercise*: a folder whose `exercise.toml` says what is asked of an answer, and with what a learner starts.
 
-Of a *guard* or an *invariant* the answer is a file with models, in which the functions of the *gap* are the learner's;
-each `[[asks]]` is one check of one of these models. Of a *scenario* it is a folder with two scenarios, `question` and
-`control`, which `[pair]` describes.
+The answer to a *guard* or an *invariant* is a file with models, in which the functions of the *gap* are the learner's;
+each `[[asks]]` is one check of one of these models. The answer to a *scenario* is a folder with two scenarios,
+`question` and `control`, which `[pair]` describes.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class DamagedExercise(ModelError):
 class Ask:
     """One check of an answer: a model of its file at settings, and what must come out.
 
-    Where it is to hold, `goals` must be reached and the actions `fires` must happen, so that to forbid everything is no
-    answer. Where it is to be violated, so must each of `invariants` be, and not in an initial state.
+    Where it is to hold, `goals` must be reached and the actions `fires` must happen. So an answer that forbids
+    everything is not right. Where it is to be violated, each of `invariants` must be violated too, and not in an
+    initial state.
     """
 
     title: str
@@ -127,7 +128,7 @@ def _lists(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
-    """Raises for an exercise of which everything, or nothing, would be an answer."""
+    """Raises for an exercise that everything, or nothing, would solve."""
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):

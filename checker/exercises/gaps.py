@@ -33,7 +33,7 @@ class Part:
 
 
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
-    """What of an answer is otherwise than in the starting file, apart from the gap, each with its line.
+    """The lines of an answer that differ from the starting file, apart from the gap.
 
     `models` are the classes of the answer: what they have of what ships is no name for a helper. Imports may be added
     and taken away, and nothing else may get the name of what the starting file imports.
@@ -115,7 +115,7 @@ def _of(body: list[ast.stmt], gap: tuple[str, ...], inside: str) -> Iterator[Par
 
 
 def _function(function: ast.FunctionDef, gap: tuple[str, ...]) -> str:
-    """What a function says, but for its docstring; of one of the gap only how it is called and marked."""
+    """The text of a function without its docstring; of a function of the gap only its name, parameters and marks."""
     said = function.body[1:] if ast.get_docstring(function) is not None else function.body
     body = [] if function.name in gap else said
     return _dumped(ast.FunctionDef(function.name, function.args, body, function.decorator_list))

@@ -39,7 +39,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
-    """What a scenario asks instead."""
+    """The subject that a scenario asks about instead."""
     expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
         yield f"{place}: model is {scenario.model!r}"
@@ -52,7 +52,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
-    """Whether what the story says is set in both."""
+    """Whether both set the things that the story speaks of."""
     told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [
@@ -65,7 +65,7 @@ def _given(pair: Pair, *models: Model) -> Criterion:
 
 
 def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
-    """Of what differs by default and by what is written: one setting, and a rule of the protocol."""
+    """The settings that differ, by default or as written: one setting, and a rule of the protocol."""
     names = [name for name in cls.declared_settings() if one.settings[name] != other.settings[name]]
     told = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
     why = [] if len(names) == 1 else [f"{told or 'no setting'} differ" if names else "no setting differs"]

@@ -1,6 +1,6 @@
 """A specification beside a model that is walked: what each state stands for, and which steps it does not allow.
 
-That the model refines it is asked as an invariant would be; it is false where the last step is not allowed. Its states
+Whether the model refines it is asked like an invariant, which is false where the last step is not allowed. Its states
 are those of the reference semantics; which of them lead where is searched, as `isrcheck refine` does.
 """
 
@@ -25,7 +25,9 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """What a specification says of a walk through a model, by a mapping; `settings` go over those that this gives."""
+    """The view of a specification on a walk through a model, by a mapping; `settings` override those that the mapping
+    gives.
+    """
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
@@ -37,7 +39,7 @@ class Beside:
 
     @property
     def name(self) -> str:
-        """What is asked of each step."""
+        """The name of the question asked of each step."""
         return f"{PREFIX}{self._specification.name}"
 
     @property
@@ -70,7 +72,7 @@ class Beside:
             return None
 
     def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
-        """What is said of each change of a step that is not allowed."""
+        """A sentence for each change of a step that is not allowed."""
         rows = self._rows(old, new)
         return begins_otherwise(self._allowed, rows[0]) if len(rows) == 1 else refusals(self._allowed, *rows)
 

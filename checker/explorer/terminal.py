@@ -26,7 +26,7 @@ MOST: Final = 20
 
 
 class Terminal:
-    """Where somebody stands; `begin` says it, `answer` answers a line. A line that cannot be answered moves nobody."""
+    """The place of a walk; `begin` says it, `answer` answers a line. A line that cannot be answered moves nobody."""
 
     def __init__(self, walking: Walking) -> None:
         self.walking = walking

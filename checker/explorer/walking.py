@@ -37,7 +37,7 @@ RETURNS: Final = "the action returns before it requires or assigns anything: the
 
 
 class Unanswerable(Exception):
-    """A question that has no answer: why, in one line."""
+    """A question that has no answer, with the reason in one line."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Walking:
                 yield name, str(error)
 
     def about(self) -> dict[str, Any]:
-        """What does not change while walking."""
+        """The data that does not change while walking."""
         default = self.loaded.chosen(None)
         of_class = type(self.model)
         return {
@@ -218,13 +218,13 @@ class Walking:
         }
 
     def _differences(self, label: Label, here: State, after: State) -> list[tuple[str, str, str]]:
-        """What a step changes, of the specification's state too."""
+        """The changes of a step, those of the specification's state included."""
         domains = tuple(self.model.domains.items())
         shown = self._shown(Trace(domains, (Step(None, None, here), Step(label, None, after))))
         return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
 
     def _refuses(self, here: State, after: State) -> list[str]:
-        """That the specification does not allow a step, by the name under which that is asked."""
+        """The refusal of a step by the specification, under the name by which that is asked."""
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
@@ -277,7 +277,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """What a specification does not allow of the last step of a path, part by part."""
+        """The changes in the last step of a path that a specification does not allow, part by part."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
@@ -302,7 +302,7 @@ class Walking:
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
-        """What an expression is at each state of a path, as text; `NotRead` for what is none."""
+        """The value of an expression at each state of a path, as text; `NotRead` if the text is no expression."""
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}

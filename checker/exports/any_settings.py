@@ -1,4 +1,4 @@
-"""What the states of models have at any of their settings: what an editor is told of code that several settings share.
+"""The states of models at any of their settings: what an editor is told about code that several settings share.
 
 A method asks a setting before it reads a variable that is not always there; a type has no such question, so it has the
 variable. Settings are changed one by one, from the defaults on.
@@ -20,7 +20,7 @@ Change = tuple[str, Any]
 
 
 class Unlike(Domain):
-    """Of a part that is of one kind in one place and of another kind in another."""
+    """A part that is of one kind in one place and of another kind in another."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
@@ -54,7 +54,7 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables at these settings; none where they do not go together.
 
-    Nobody asked for these settings: whatever a model's own code raises at them, there are no states of it there.
+    Nobody asked for these settings: if a model's own code raises an error at them, it has no states there.
     """
     try:
         return model(**settings).domains

@@ -72,7 +72,7 @@ def spin(
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
-    """What the program that Spin has written says of a path that is long enough."""
+    """The answer of Spin's program about a path that is long enough."""
     said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
     return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
 

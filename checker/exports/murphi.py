@@ -1,7 +1,7 @@
 """Murphi, for Rumur and CMurphi: one rule a transition, one function an invariant.
 
-A set of brokers is one Boolean a broker, for the language has no sets; so is an expression over sets, in which
-`isr_0` and `isr_1` say whether it has brokers 0 and 1. What a rule computes on its way is in its own variables.
+A set of brokers is one Boolean a broker, for the language has no sets; so is an expression over sets, in which `isr_0`
+and `isr_1` say whether it has brokers 0 and 1. The values that a rule computes on its way are in its own variables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Parts = tuple[str, ...]
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
-    """The text of a model; with `judged` also its invariants, and that each step means something."""
+    """The text of a model; with `judged` also its invariants, and that each step is defined."""
     return _Murphi(system, judged).text()
 
 
@@ -229,7 +229,7 @@ def _number(flag: str) -> str:
 
 
 def _as(part: str, leaf: Leaf, value: Expression) -> str:
-    """A value as its leaf has it: a flag that is stored as a number is one."""
+    """A value in the form of its leaf: a flag that is stored as a number becomes a number."""
     return _number(part) if value.kind == "flag" and leaf.kind not in ("flag", "set") else part
 
 

@@ -1,8 +1,8 @@
 """Promela, for Spin: one process, one `d_step` a transition.
 
-Spin stores one state more than isrcheck: that before the first. What a transition computes on its way is in hidden
-variables, which are no part of the state. With -DJUDGE each new state is asserted to fulfil the invariants, and each
-step to mean something; without, there is only the state space. `spin -o2` keeps variables that nothing reads.
+Spin stores one state more than isrcheck: that before the first. The values that a transition computes on its way are in
+hidden variables, which are no part of the state. With -DJUDGE it asserts that each new state fulfils the invariants and
+that each step is defined; without, there is only the state space. `spin -o2` keeps variables that nothing reads.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Promela:
         return [*steps, f"       assert({found.roots[0]});"]
 
     def _judge(self) -> list[str]:
-        """An inline that asserts each invariant, and that each means something."""
+        """An inline that asserts each invariant, and that each is defined."""
         lines = []
         for predicate in self.system.invariants:
             lines += [f"       /* {predicate.name}: {predicate.sentence.replace('*/', '')} */"]

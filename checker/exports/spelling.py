@@ -1,4 +1,4 @@
-"""What the exported forms of a model share: identifiers, and names for what several expressions have in common.
+"""The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
 Expressions are a graph in which a node may have many parents; written out as trees they can grow without bounds. So
 a node that is used more than once, and is more than a comparison of two leaves, is written once and has a name.

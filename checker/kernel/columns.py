@@ -5,7 +5,7 @@ A *column* holds a value of each of up to `LANES` states: in bytes where the int
 numpy has run many of them, `isrcheck.checker.kernel.machine` does.
 Columns are used again as soon as nothing later reads them, so that a program works in the cache of the processor.
 
-What is written here is what `isrcheck.checker.kernel.llvm` writes as LLVM text: the same successors in the same order,
+The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order,
 tallies and verdicts. It is faster for up to some hundred thousand states, the time of compilation included.
 """
 
@@ -155,5 +155,5 @@ def _blocks(states: Words) -> Iterable[tuple[int, Words]]:
 
 
 def _by_group(sources: Integers) -> Integers:
-    """The order of compiled code: `GROUP` states after the other, and of each transition by transition."""
+    """The order of compiled code: groups of `GROUP` states one after the other, and within a group by transition."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")

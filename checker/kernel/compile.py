@@ -81,7 +81,8 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """What kept states are bound to: the text, where the search begins, and what the bits of a state mean.
+        """The identity to which kept states are bound: the text, where the search begins, and the meaning of the bits
+        of a state.
 
         The text alone does not say where the search begins, nor what a leaf is that nothing reads.
         """

@@ -97,7 +97,7 @@ class _Change:
 
 
 def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
-    """What becomes of each word that is not as before; the new fields are computed and stored for all lanes."""
+    """The expressions of each word that changes; new fields are computed and stored for all lanes."""
     places, found = lanes.layout.places, dict[int, _Change]()
     for word in range(lanes.layout.words):
         changed = {i: x for i, x in transition.updates.items() if places[i].word == word and places[i].width}

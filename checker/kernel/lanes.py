@@ -1,8 +1,8 @@
 """LLVM text for expressions: one state in each lane of a vector, and lanes as narrow as the interval allows.
 
-A number has lanes of 8, 16, 32 or 64 bits: the fewest that hold its interval with a sign. What it is computed from is
-widened or cut to that: sums, differences, products and sets are right in as many bits as the result needs, whatever is
-above them in the operands. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
+A number has lanes of 8, 16, 32 or 64 bits: the fewest that hold its interval with a sign. The operands are widened or
+cut to that: sums, differences, products and sets are right in as many bits as the result needs, whatever is above them
+in the operands. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ _RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
 
 
 def _needed(node: Expression) -> tuple[Expression, ...]:
-    """What has to be written before a node is: of a negated relation what it relates."""
+    """The nodes that have to be written before a node: for a negated relation its operands."""
     if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
         return node.arguments[0].arguments
     return node.arguments

@@ -70,7 +70,7 @@ class Code:
 
 
 class _Lazily(Mapping[str, Any]):
-    """What `make` gives for a name and what is known of it, made once."""
+    """A mapping from names to values that `make` gives once, when they are asked for."""
 
     def __init__(self, known: Mapping[str, Any], make: Any) -> None:
         self._known, self._make, self._made = known, make, dict[str, Any]()
@@ -88,7 +88,8 @@ class _Lazily(Mapping[str, Any]):
 
 
 def begun(work: Callable[[], Any]) -> Future[Any]:
-    """What some work will give, done by another thread: Python cannot interrupt a compiler, but it can a wait.
+    """The result of some work, which another thread does: Python cannot interrupt a compiler, but it can interrupt a
+    wait.
 
     The thread goes on after an interruption. Python waits for it in the end; a process that must not does not end as
     others do.
@@ -129,7 +130,7 @@ def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
 
 
 def _surroundings(machine: Any) -> str:
-    """What an object depends on besides its text."""
+    """The things besides its text on which an object depends."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info, PASSES)
     return " ".join(map(str, (*versions, machine.triple, *_processor())))
 

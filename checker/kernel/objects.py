@@ -1,7 +1,7 @@
 """Compiled modules that are kept between processes, in the user's own cache folder.
 
-What lies there is run, so it is taken from nobody else: the folder and each file belong to the user and nobody else may
-write there, and a file is what it was when it was written. Whatever is not as it should be is compiled again.
+Code from that folder is run, so it is taken from nobody else: the folder and each file belong to the user, nobody else
+may write there, and a file must be as it was written. Whatever is not as it should be is compiled again.
 
 ISRCHECK_CACHE names another folder; empty it says that nothing is kept.
 """
@@ -84,7 +84,7 @@ class Folder:
             self._shrink()
 
     def files(self) -> list[tuple[Path, os.stat_result]]:
-        """What is kept, the least recently used first."""
+        """The kept objects, the least recently used first."""
         return sorted(self._files(), key=lambda pair: (pair[1].st_mtime_ns, pair[0].name))
 
     def clear(self) -> int:
@@ -128,5 +128,5 @@ def is_own_folder(path: Path) -> bool:
 
 
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Of the kind wanted, the user's, and nobody else may write to it."""
+    """Whether a path is of the wanted kind and the user's, and nobody else may write to it."""
     return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022

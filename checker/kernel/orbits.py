@@ -63,7 +63,7 @@ class Orbits:
         return self._mapped("representatives", states)
 
     def weight(self, states: Words) -> int:
-        """How many states the orbits of these have, one counted as often as it is given."""
+        """How many states are in the orbits of the given ones; an orbit counts as often as it is given."""
         states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
         self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
         return int(total[0])
@@ -237,7 +237,9 @@ class Exchanging:
     def _with_fields(
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
-        """The same for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by k."""
+        """Exchanged words for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by
+        k.
+        """
         let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
         differing = [k for k in range(width) if (a ^ b) >> k & 1]

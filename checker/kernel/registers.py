@@ -47,7 +47,7 @@ class Change:
 class Part:
     """Instructions, then what is read when they are done.
 
-    `flag` says of which states something is true; `body` computes what only those need.
+    `flag` says of which states something is true; `body` computes the values that only those states need.
     """
 
     instructions: list[Instruction] = field(default_factory=list)

@@ -9,7 +9,7 @@ from isrcheck.model.language.expressions import FALSE, Expression, and_, not_, o
 from isrcheck.model.language.system import Label, Predicate, TransitionSystem
 
 FAILED: Final = 0
-"""The bit of states in which a predicate that was asked has no meaning."""
+"""The bit of states in which a predicate that was asked is undefined."""
 OUTSIDE: Final = 1
 """The bit of states that a constraint keeps from being counted."""
 

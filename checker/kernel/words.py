@@ -14,7 +14,7 @@ FLAGS: Final = f"<{LANES} x i1>"
 
 
 def splat(value: int, bits: int = 64) -> str:
-    """The vector constant with this integer, of which so many bits count, in every lane."""
+    """The vector constant with this integer in every lane; only so many of its bits count."""
     value &= (1 << bits) - 1
     signed = value - (1 << bits) if value >> bits - 1 else value
     return "zeroinitializer" if value == 0 else f"splat (i{bits} {signed})"

@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Question
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found for a question: with a lasso it is violated, or with a path where a step leaves what is stable.
+    """The answer to a question: violated if it has a lasso, or a path to a step that ends what is stable.
 
     `region` counts the states that a source leads to; `unfair_components` are components with a cycle in which nothing
     is fair. `fairness_used` names actions whose promises suffice where it holds.
@@ -42,8 +42,8 @@ def answers(
 ) -> Iterator[Answer]:
     """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may.
 
-    It is about the states of the first `known` levels. Where there are more, a lasso is one all the same, since every
-    step from its states is known; that there is none says nothing.
+    It is about the states of the first `known` levels. If there are more, a lasso is valid all the same, because every
+    step from its states is known. If there is none, that says nothing.
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]

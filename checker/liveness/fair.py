@@ -3,8 +3,9 @@
 A behaviour that stays in a region either stutters in the end, in a state where no promised instance is enabled (an
 *end*), or it moves for ever, and what it visits again and again is strongly connected. Such a set is *fair* if each
 weak obligation is disabled somewhere in it or taken by one of its steps, and each strong one enabled nowhere in it or
-taken. A component in which a weak obligation is always enabled and never taken has no fair part. One that is bad for
-strong ones alone may have: without the states where those are enabled, it is decomposed again (Emerson and Lei).
+taken. A component in which a weak obligation is always enabled and never taken has no fair part. A component that is
+bad only for strong ones may have such parts: without the states where those are enabled, it is decomposed again
+(Emerson and Lei).
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Components:
 
 
 class Decision:
-    """What is fair in a region; `never` says of each instance whether a component must take one such, if not None."""
+    """The fair part of a region; `never` says for each instance whether a component must take a step of its kind (None:
+    nothing is asked).
+    """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
         self.region, self.promises = region, promises

@@ -27,7 +27,7 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class Promised:
-    """What is asked of properties, and what is promised; `violated` says why a search ends where one is."""
+    """The properties that are asked, and the promises; `violated` says why a search ends where one is violated."""
 
     judge: Judge
     fairness: Fairness

@@ -1,4 +1,4 @@
-"""What walks over the edges of a graph one by one, compiled by Numba; a graph is as `region` has it."""
+"""Loops over the edges of a graph, compiled by Numba; `region` describes the graph."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call"
 
@@ -116,7 +116,7 @@ def components(begin, target, alive):
 
 @_compiled
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """Of each component: what is always enabled, what is ever, what its steps take, whether it has a mark.
+    """For each component: what is always enabled, what is ever enabled, what its steps take, whether it has a mark.
 
     `never` says of each label whether it is an action that counts as the mark of a step.
     """

@@ -181,7 +181,7 @@ class Builder:
         return _Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def _cut(self, verdicts: Words) -> Words:
-        """The obligations of which an instance has no room, of states with these verdicts."""
+        """The obligations whose instances have no room, of states with these verdicts."""
         found = np.zeros((len(verdicts), self._words), dtype=np.uint64)
         for bit, obligation in self._cuts:
             if obligation >= 0:
@@ -190,7 +190,9 @@ class Builder:
         return found
 
     def _closed(self, judged: _Judged) -> Region:
-        """What the sources lead to, breadth first, with its steps; numbered in the order in which it is expanded."""
+        """The states that the sources lead to, breadth first, with their steps, numbered in the order in which they are
+        expanded.
+        """
         find = self.levels.finder(judged.rows)
         reached = judged.source.copy()
         enabled, cut = np.zeros_like(judged.cut), judged.cut
@@ -249,8 +251,8 @@ def _numbered(judged: _Judged, enabled: Words, cut: Words, parts: list[_Steps]) 
 def members(levels: NativeLevels, kept: Words) -> Words:
     """Some states of a level: under symmetry all those that a search has kept one of.
 
-    A question may be about one broker, and a promise is about one: what is so of a state is not so of every state of
-    its orbit. `ModelError` where a property has no meaning in a state that was not kept: the search has not seen it.
+    A question may be about one broker, and a promise may be, too: a state's answer need not be that of every state of
+    its orbit. `ModelError` where a property is undefined in a state that was not kept: the search has not seen it.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

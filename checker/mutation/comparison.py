@@ -1,9 +1,9 @@
-"""What mutants do that the model does not, in the states that the model reaches: one exploration answers for all.
+"""The new behaviour of mutants in the states that the model reaches: one exploration answers for all.
 
 A mutant is *equivalent* if in every state that the model counts its instances are possible where the model's are and
 lead to where they lead: then both have the same states and the same steps. It *only forbids* if it does less than the
-model and nothing else: what it reaches the model reaches, and no invariant of states can notice. Where its action is
-never possible any more in the states of the model, it is so in its own as well, which are some of those.
+model and nothing else: what it reaches the model reaches, and no invariant of states can notice. If its action is never
+possible any more in the states of the model, it is impossible in the mutant's own states too, which are some of those.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def differences(
 
 
 def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Difference:
-    """From the first levels at which each is so."""
+    """The first levels in which each of them is so."""
     level = min((x for x in (forbids, adds) if x is not None), default=None)
     return Difference(level, forbids is not None, adds is not None, fires is not None)
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """When a mutant forbids, when it adds, and when it fires: each is so where one of some expressions is."""
+    """When a mutant forbids, when it adds, and when it fires: in states where one of some expressions is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -76,7 +76,7 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """That none of some cases is so in a counted state."""
+    """Whether no counted state is in any of some cases."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 

@@ -37,7 +37,7 @@ Lines = Sequence[tuple[str, Edit]]
 
 @dataclass(frozen=True)
 class Answers:
-    """What is true of the model at a place and how many states it has, and how each mutant differs there.
+    """The verdicts of the model at a place and its number of states, and how each mutant differs there.
 
     Nothing of how they differ where a limit was reached.
     """
@@ -102,7 +102,7 @@ Followed = Sequence[tuple[Answers, Difference | None]]
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
-    """What the places say of one mutant, without what they say of the others."""
+    """The outcomes of one mutant at the places."""
     return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
 
 
@@ -130,7 +130,7 @@ def _says_more(found: Verdict, known: Verdict) -> bool:
 
 
 def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
-    """What becomes of a mutant at one place."""
+    """The outcome of a mutant at one place."""
     name, settings, _ = answers.place
     there = replace(
         verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None, differing=()
@@ -145,7 +145,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
-    """What a place says of some mutants; in a process that may ask other places as well."""
+    """The outcomes of some mutants at a place; in a process that may also ask other places."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
     with blaming(loaded.origin):

@@ -1,8 +1,8 @@
 """Mutants that no invariant kills, asked what must happen: what holds of the model may be violated in one of them.
 
 A line may be there so that something happens in the end: without it behaviour goes round and round, or ends too early,
-and no state is wrong. Also a mutant that only forbids steps, or reaches nothing new, may be noticed so. One that is
-equivalent is not asked: it has the behaviours of the model.
+and no state is wrong. Also a mutant that only forbids steps, or reaches nothing new, may be noticed so. An equivalent
+mutant is not asked: it has the behaviours of the model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """What is true of the model itself; nothing is asked of mutants but what holds in it and is not vacuous."""
+    """The verdicts of the model itself; mutants are asked only what holds in the model and is not vacuous."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)

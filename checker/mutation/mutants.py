@@ -43,7 +43,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Family:
-    """What an action is, and its mutants, no two of which have the same instances.
+    """An action and its mutants, no two of which have the same instances.
 
     `senseless` counts the edits that make no model: a set compared as a number, a condition of Python alone.
     """
@@ -132,7 +132,7 @@ def chosen_actions(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _identity(instances: tuple[Transition, ...]) -> tuple[Any, ...]:
-    """What instances are, as their shared expressions: built alike they are the same."""
+    """The identity of instances: their shared expressions, which are the same objects if they are built alike."""
     return tuple(
         (str(t.label), id(t.guard), id(t.failure), tuple((leaf, id(x)) for leaf, x in t.updates.items()))
         for t in instances

@@ -56,7 +56,9 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """That of the model where it does not hold; else 152 where something is open, 10 if a mutant survives, or 0."""
+        """The exit code of the model where it does not hold; else 152 where something is open, 10 if a mutant survives,
+        or 0.
+        """
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
@@ -119,7 +121,7 @@ def mutation(
 
 
 def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
-    """What the comparison alone says of a mutant; `survived` where it does not say enough."""
+    """The verdict on a mutant by comparison alone; `survived` where that does not decide."""
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:
         return replace(found, outcome="equivalent")
@@ -136,7 +138,7 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
-    """The verdicts, in their order, with those checked of which the comparison did not say enough."""
+    """The verdicts, in their order; where the comparison did not decide, those of a check."""
     # What a vacuous one is known by is enough, but where a property says more.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
@@ -153,7 +155,7 @@ Asked = tuple[Question, int, Verdict]
 
 
 def _answered(asked: Asked) -> Verdict:
-    """What becomes of a mutant at the question's own settings; in a process that may do others as well."""
+    """The outcome of a mutant at the question's own settings; in a process that may also do others."""
     question, distinct, verdict = asked
     if verdict.outcome in UNKNOWN:
         verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)

@@ -27,7 +27,7 @@ INDEX: Final = re.compile(r"\[[^\]]*\]")
 def unread(
     system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
 ) -> tuple[str, ...] | None:
-    """In what a mutant of so many states differs where nobody reads it, given the instances of its action.
+    """The differences of a mutant of so many states that nobody reads, given the instances of its action.
 
     Each scalar is named without its indices. None where a step or an invariant depends on the difference, where a limit
     does not let one say, and where some states are not counted.

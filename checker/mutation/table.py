@@ -98,7 +98,9 @@ def shortened(text: str) -> str:
 
 
 def _properties(found: Mutation, ink: Ink) -> list[str]:
-    """What the properties rest on, those that kill nothing, and where a limit left one without an answer."""
+    """The facts that the properties rest on, the properties that kill nothing, and those that a limit left without an
+    answer.
+    """
     if not found.properties:
         return []
     lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]

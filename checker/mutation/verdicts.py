@@ -68,11 +68,10 @@ class Verdict:
     `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
     first of them that the model does not reach by this step, `by` the step. Where they are properties, `lasso` says how
     the trace goes on, from its state at position `loop` (from 0) if it does; the model may take each of its steps, and
-    then does not stay there. `unanswered` are properties of which it is open whether they notice, each with why.
-    `difference` is the level from which on
-    the mutant does something else. `extra` counts its states beyond the model's, where it finished; `reason` says why
-    it did not, what has no meaning, or what never happens any more. `differing` is in what it differs where nobody
-    reads it. `shown` is the trace in words.
+    then does not stay there. `unanswered` are properties for which no answer was found, each with the reason.
+    `difference` is the level from which on the mutant does something else. `extra` counts its states beyond the
+    model's, where it finished; `reason` says why it did not, what is undefined, or what never happens any more.
+    `differing` is in what it differs where nobody reads it. `shown` is the trace in words.
 
     `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the
     same in those of `same_in`, did something else that nobody noticed in those of `differs_in`, and was given up in
@@ -169,7 +168,7 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
 
 
 def vacuous(verdict: Verdict) -> Verdict:
-    """Of a mutant whose own action is never possible any more."""
+    """The verdict on a mutant whose own action is never possible any more."""
     return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
 
 

@@ -86,7 +86,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """The same of a property: what is noted is why the behaviour is fair."""
+    """A false property on a page: noted is why the behaviour is fair."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}

@@ -1,4 +1,4 @@
-"""The parts of a model's state as a page shows them: whose they are, and what they stand with.
+"""The parts of a model's state as a page shows them: whose they are, and beside what they are drawn.
 
 A *row* is a part of the state that is shown as one text. Rows are the same in every state, so a state is its texts.
 """

@@ -44,7 +44,7 @@ class Slide:
 
 @dataclass
 class _Block:
-    """What is not divided: a paragraph, an item of a list, code; `high` in lines of text."""
+    """A part that is not divided: a paragraph, an item of a list, code; `high` in lines of text."""
 
     text: str
     high: float
@@ -168,7 +168,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """What stands together on a slide."""
+    """The blocks that stand together on a slide."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None

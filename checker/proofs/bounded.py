@@ -31,7 +31,9 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """That a state is one: values in their intervals, nothing behind the end of a sequence, bags that have room."""
+        """Whether values are a state, as a term: in their intervals, sequences with nothing behind their end, bags that
+        have room.
+        """
         return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
 
     def _unused(self, state: State) -> list[Term]:
@@ -70,7 +72,7 @@ class Bounded:
             found += [z3.Or(filled, each) for each in empty]
 
     def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
-        """Each predicate in a state: it means something and is true."""
+        """Each predicate in a state: it is defined and true."""
         folded = self.terms.folding(state)
         return {
             p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
@@ -83,7 +85,7 @@ class Bounded:
         return z3.And(guard, z3.Not(failure))
 
     def effect(self, transition: Transition) -> list[Term]:
-        """That the state after is what a transition makes of the state before."""
+        """Whether a transition leads from the state before to the state after, as a term."""
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
@@ -109,7 +111,7 @@ class Bounded:
         )
 
     def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
-        """The targets, and that every constraint means something in the states that are checked."""
+        """The targets, and that every constraint is defined in the states that are checked."""
         failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
         doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
         return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})

@@ -3,7 +3,7 @@
 A certificate is a folder with `manifest.json` and one file an obligation. The files are written in a process of their
 own that does nothing else: the same question gives the same text, so whoever checks a certificate writes it again and
 compares. A file that was changed, left out or put in is noticed, whatever the manifest says; and what the manifest says
-is compared with what the question gives, word by word. What is looked at beside a proof is looked at again.
+is compared with what the question gives, word by word. The side conditions of a proof are examined again.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """What the certificate is of: nothing in a folder chooses code."""
+    """The question of the certificate; nothing in a folder chooses code."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():

@@ -1,7 +1,7 @@
 """A model with the history variables of a proof: the same steps, with more remembered.
 
-That history restricts nothing is so by construction: a recorder reads the state before the action and gives values; it
-cannot require, and what it gives is stored only in variables of its own, after the model's method has run as it is.
+History restricts nothing, by construction: a recorder reads the state before the action and gives values. It cannot
+require, and its values are stored only in variables of its own, after the model's method has run as it is.
 `differences` looks at the outcome all the same.
 """
 
@@ -66,7 +66,7 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """What the steps of a model with history do otherwise to the model's own variables; empty where they do nothing.
+    """The differences that history makes to the model's own variables; empty where it makes none.
 
     Expressions are shared, so equal ones are the same object.
     """

@@ -23,7 +23,7 @@ from isrcheck.model.language.model import Model
 SILENT: Tell = lambda text: None  # noqa: E731
 GOALS = {
     DOMAINS: "After the step every value is in its domain.",
-    MEANING: "Where the action can happen it means something.",
+    MEANING: "Where the action can happen it is defined.",
 }
 
 

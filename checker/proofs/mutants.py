@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Notes for each mutant of the proof which goals are open; one that is proved discredits the proof."""
+    """Notes for each mutant of the proof which goals are open; if a mutant is proved, the proof is worthless."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

@@ -1,10 +1,10 @@
-"""What has to be shown of a proof, as terms of z3, in whatever form states are written.
+"""The obligations of a proof, as terms of z3, in whatever form states are written.
 
-An *obligation* says that some conditions, and the lemmas, imply goals. Those of a proof: every lemma holds at the
-start; every lemma holds after each step from a state where all hold; each target follows from the lemmas.
+An *obligation* says that some conditions, and the lemmas, imply goals. A proof has these obligations: every lemma holds
+at the start; every lemma holds after each step from a state where all hold; each target follows from the lemmas.
 
 Two goals stand beside the lemmas, under names of their own: that the step has a meaning, and that its values stay in
-their domains. What is assumed of a state without proof is only that its values lie in their domains.
+their domains. The only assumption without proof about a state is that its values lie in their domains.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ TARGET: Final = "targets"
 class Obligation:
     """Where the conditions and the lemmas hold, all goals do.
 
-    `action` is the action of which this is an instance, START or TARGET. `lemmas` are terms by the name of the lemma,
-    as strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more into account.
+    `action` is the action whose instance this is, or START or TARGET. `lemmas` are terms by the name of the lemma, as
+    strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more into account.
     """
 
     label: str

@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or of which the solver does not know; in which obligation, with a model of z3."""
+    """A goal that does not follow, or about which the solver gives up; in which obligation, with a model of z3."""
 
     obligation: Obligation
     goal: str
@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas each of which can be dropped by itself: the proof goes through without it."""
+    """The lemmas that can be dropped one at a time: the proof goes through without each of them."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -156,7 +156,7 @@ def largest_inductive(
 ) -> frozenset[str]:
     """The candidates that must be dropped until every other one holds at the start and is kept by every step (Houdini).
 
-    What remains is the largest such subset: a candidate is dropped only where those that remain do not imply it.
+    The remaining lemmas are the largest such subset: a candidate is dropped only if the others do not imply it.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

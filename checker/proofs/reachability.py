@@ -17,7 +17,7 @@ LOOK: Final = Limits(seconds=10, memory=2 << 30)
 
 @dataclass(frozen=True)
 class Reachability:
-    """`length` states lead there; None where none does, or nothing is known: `known` says which."""
+    """`length` states lead there. It is None if no path does, or if that is not known: `known` tells which."""
 
     known: bool
     length: int | None

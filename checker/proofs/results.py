@@ -13,7 +13,7 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """States of which the first satisfies what is assumed and the last falsifies a goal; perhaps none is reachable.
+    """States: the first satisfies the assumptions and the last falsifies a goal. Perhaps none is reachable.
 
     `instance` says what falsifies the goal in the last state.
     """

@@ -43,7 +43,7 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
-    """A trace, each step of which the methods themselves confirm: a solver's word is not enough."""
+    """A trace whose steps are each confirmed by the methods themselves: a solver's word is not enough."""
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}
     values = [system.decode(state) for state in states]

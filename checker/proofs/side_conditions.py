@@ -1,4 +1,6 @@
-"""What is looked at beside a proof: that it is one of this model, and not of a slip in its own mechanism."""
+"""The side conditions of a proof: it must be about this model, and must not owe its success to an error in this
+program.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""That the form for all bounds says at some bounds what the traced model says there: asked of z3 for each action.
+"""Whether the form for all bounds says the same at some bounds as the traced model there: asked of z3 for each action.
 
-At given bounds a traced state is a state of the other form. Of every such state, reachable or not, and every instance
-of every action the following must hold: the traced step happens, and means something, exactly if the other one does,
-and both lead to the same state. Likewise the initial state, every lemma and every target.
+At given bounds a traced state is a state of the other form. The following must hold for every such state, reachable or
+not, and every instance of every action: the traced step happens, and is defined, exactly if the other one is, and both
+lead to the same state. Likewise the initial state, every lemma and every target.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """That two states without bounds are the same, where bounded ones have something."""
+        """Whether two states without bounds are the same wherever bounded ones have something; as a term."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 
@@ -134,7 +134,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The step for all bounds of which this is an instance, and its numbers."""
+        """The step for all bounds that this is an instance of, and its numbers."""
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}
@@ -163,7 +163,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """What definitions say: there always are such names, so a difference shows for them, or nowhere."""
+        """The definitions as terms. Such names always exist, so a difference shows for them or for none."""
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions
@@ -208,7 +208,7 @@ class Tie:
                 yield name
 
     def _parameter_values(self, statement: Statement, found: Sequence[Quantified]) -> dict[Term, Sequence[int]]:
-        """What each number of which a statement speaks can be at these bounds."""
+        """The values that each number of a statement can have at these bounds."""
         ours = parameter_domains(self.model, statement)
         theirs = parameter_domains(self.unbounded.model, statement)
         endless = [list(ours[name].values()) for name, domain in theirs.items() if kind(domain) is not None]

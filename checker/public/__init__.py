@@ -5,10 +5,10 @@
     result = isrcheck.check("kip-101", {"replicas": 2})
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
-What answers questions is `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of what they give;
-`page` shows a result in a notebook. What writes a model is imported from here as well: `from isrcheck import Model,
-action, broker, number, setting`.
-`isrcheck.testing` has assertions for tests, and `pytest -p isrcheck.pytest_plugin` collects scenarios.
+The functions that answer questions are `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of their
+results; `page` shows a result in a notebook. The names for writing a model are imported from here as well: `from
+isrcheck import Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests, and `pytest -p
+isrcheck.pytest_plugin` collects scenarios.
 
 Nothing is imported before it is used: `import isrcheck` alone takes no longer than an empty file.
 """

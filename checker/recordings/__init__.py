@@ -1,1 +1,1 @@
-"""A run of a real system held against a model: is what was seen of it one of the model's behaviours?"""
+"""A run of a real system held against a model: is the observed run one of the model's behaviours?"""

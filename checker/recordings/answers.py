@@ -1,4 +1,4 @@
-"""What is said of a recording: the story that explains it, or the line that no order explains, and why."""
+"""The answer about a recording: the story that explains it, or the line that no order explains, and why."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """Where most is explained: the story until there, what comes next in each lane, and what could happen instead.
+    """The place where most is explained: the story until there, the next line of each lane, and what could happen
+    instead.
 
     `states` counts the states in which as much is explained, of the first few. `nearest` are instances that are
     enabled at the end of the story, those like the refused line first.

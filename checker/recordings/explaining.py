@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """That what the search says is so by the values themselves: a mistake of it must not be shown."""
+    """Checks by the values themselves that the answer of the search is right: a wrong one must not be shown."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):

@@ -45,7 +45,8 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """What was seen at a moment: one of `events` happens (none: nothing), and then the state has what is `observed`.
+    """The observation at one moment: one of `events` happens (none: nothing), and then the state has the `observed`
+    values.
 
     `after` are lines that come before. `row` is the number of the line in the file, from 1.
     """
@@ -128,7 +129,7 @@ def _object(row: int, text: bytes) -> dict[str, Any]:
 
 
 def _typed(row: int, data: dict[str, Any], known: Mapping[str, type], required: tuple[str, ...], what: str) -> None:
-    """That an object has no other entries than those that are known, of their types, and all that are required."""
+    """Requires that an object has all required entries and no unknown ones, each of its type."""
     for name in required:
         if name not in data:
             raise DamagedFile(f"line {row}: {what} has no {name!r}")
@@ -166,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """One object with an action, or several: any of them."""
+    """One or several objects, each with an action; any of them matches."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -192,7 +193,7 @@ def _in_order(lane: str, lines: list[Line]) -> list[Line]:
 
 
 def _require_some_order(lanes: dict[str, list[Line]]) -> None:
-    """That every line named by `after` is there, and that some order of all lines obeys all that is said of it."""
+    """Requires that every line named by `after` exists, and that some order of all lines fulfils all demands."""
     known = {each.place for lines in lanes.values() for each in lines}
     before: dict[Place, set[Place]] = {}
     for lines in lanes.values():

@@ -83,7 +83,7 @@ class Question:
     whole: TransitionSystem
 
     def widened(self) -> Question:
-        """The same with a kernel of all that the model can do."""
+        """This question with a kernel of all that the model can do."""
         return replace(self, **_parts(self.whole, self.whole.transitions))
 
     @property
@@ -119,15 +119,13 @@ def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dic
 
 
 def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:
-    """The instances that a pattern stands for."""
+    """The instances that a pattern stands for; none of an action that the settings switch off."""
     if pattern.action not in interpreter.actions:
         raise UnknownName(
             f"{where}: there is no action {pattern.action!r}; {nearest(pattern.action, interpreter.actions)}"
         )
     known = [label for label in interpreter.labels if label.action == pattern.action]
-    if not known:
-        raise UnknownName(f"{where}: action {pattern.action} has no instance at these settings")
-    domains = dict(zip((n for n, _ in known[0].parameters), known[0].domains, strict=True))
+    domains = interpreter.model.parameter_domains(interpreter.model.actions()[pattern.action])
     wanted = {}
     for name, data in pattern.parameters.items():
         if name not in domains:

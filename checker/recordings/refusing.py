@@ -45,7 +45,7 @@ class Refusing:
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """Those that come after others which did not happen."""
+        """The lines that wait for others which did not happen."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
@@ -60,7 +60,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """What keeps a line from happening, most frequent first; in the state with the fewest hidden steps if equal."""
+        """The conditions that keep a line from happening, most frequent first; in the state with the fewest hidden
+        steps if equal.
+        """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
             for reason in self._reasons(seen, state):

@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """What comes next in the lanes, why it cannot happen there, and what could."""
+    """The next line of each lane, why it cannot happen there, and what could."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
@@ -102,7 +102,7 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def note(told: Told) -> str:
-    """`controller 3; then broker 1 2`: the line that a step is, and those that hold after it."""
+    """The note `controller 3; then broker 1 2` names the line that a step is, and the lines that hold after it."""
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 

@@ -1,9 +1,9 @@
 """Is there an order of the lines of all lanes, with hidden steps between them, that a model allows?
 
-What is searched has a state of the model, packed, and how many lines of each lane are explained. A step of the model is
-the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a row. The
-search goes on where most is explained, and there with the fewest hidden steps since the last line. It forgets nothing
-that it has visited, and it is exact: where it ends without an answer there is none.
+The search goes over pairs: a state of the model, packed, and how many lines of each lane are explained. A step of the
+model is the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a
+row. The search goes on where most is explained, and there with the fewest hidden steps since the last line. It forgets
+nothing that it has visited, and it is exact: where it ends without an answer there is none.
 
 Lines without a step are taken as soon as they hold. Nothing is lost by that: what may happen later, in whatever lane,
 may happen all the same.
@@ -69,10 +69,10 @@ class Node:
 
 @dataclass
 class Found:
-    """What came of a search: the end of an explanation, or none; `stopped` says which limit ended it before.
+    """The outcome of a search: the end of an explanation, or none; `stopped` says which limit ended it before.
 
     `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; of the
-    first `FURTHEST`. `failing` is a state with an instance that was tried there and has no meaning.
+    first `FURTHEST`. `failing` is a state with an instance that was tried there and is undefined.
     """
 
     end: Node | None = None
@@ -195,7 +195,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """The lanes of which the next line may be a transition, by that."""
+        """The lanes whose next line may be a transition, by that transition."""
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}
@@ -228,7 +228,7 @@ class _Search:
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Remembers the first instance that is asked for where it has no meaning."""
+        """Remembers the first instance that is asked for where it is undefined."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

@@ -16,7 +16,7 @@ STANDS_FOR = "stands-for"
 
 
 class Abstraction:
-    """Of states of a system those of the specification that they stand for, each with a number.
+    """The states of a specification that states of a system stand for, each with a number.
 
     The mapping is compiled as if it were an action of a system that has the specification's leaves as well: one that
     can always happen, and writes them. `rows` are the specification's states by their numbers, packed.

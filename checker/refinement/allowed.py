@@ -1,4 +1,4 @@
-"""Which states of a specification its steps lead to from which: asked a few times, and answered once each."""
+"""Whether steps of a specification lead from one of its states to another; each pair of states is answered once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class TooMany(Exception):
 
 @dataclass
 class _Reach:
-    """What steps lead to from a state, so far: all that was seen, and those of them that are still to be gone on from.
+    """The states that steps from a state lead to, so far: all that were seen, and those from which the search still has
+    to go on.
 
     `rounds` counts steps where these are looked at one after the other.
     """
@@ -103,7 +104,7 @@ class Allowed:
         return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _raise(self, row: Words, transition: int) -> None:
-        """Raises `EvaluationError` for an instance of the specification that has no meaning in a state."""
+        """Raises `EvaluationError` for an instance of the specification that is undefined in a state."""
         leaves = map(int, self.kernel.layout.unpack(row[np.newaxis])[0])
         number = self._interpreter.labels.index(self.system.transitions[transition].label)
         self._interpreter.step(self.system.decode(leaves), number)

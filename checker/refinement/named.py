@@ -64,7 +64,7 @@ def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mappi
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The mapping that is meant, with its name: without one the only one that there is."""
+    """The mapping that is meant, with its name: without one the only one."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)

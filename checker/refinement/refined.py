@@ -1,4 +1,4 @@
-"""What was found about a refinement: each trace walked again, and its last step judged anew, before anyone sees it."""
+"""The result about a refinement: each trace is walked again, and its last step judged anew, before anyone sees it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Refined:
         return {"trace": wider, "story": None if told is None else retold(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
-        """What the JSON of the result has besides."""
+        """The entries that the JSON of the result has besides."""
         lassos = {name: self._as_json(states) for name, states in self.lassos.items()}
         return {
             "specification": self.specification,

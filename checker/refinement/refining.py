@@ -54,14 +54,14 @@ def refine(
     """Explores a model and says whether each of its steps is one that a specification allows, by a mapping.
 
     The model's initial states are to stand for initial ones of the specification, and each step for nothing, or for at
-    most `steps` of its steps; None is any number. A mapping is a function, or a name; without one it is the only one
-    there is. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
+    most `steps` of its steps; None is any number. A mapping is a function or a name; it may be left out if there is
+    only one. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
     specification, `all` for all that it has at its settings: they are asked of what the model's fair behaviours stand
     for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
     tells apart. All else is as in `isrcheck.check`.
 
-    Raises `UnknownName` for names and values that there are not, `ModelError` for a mistake in a model or a mapping,
-    `EvaluationError` where the specification has no meaning in a state of its own.
+    Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping,
+    `EvaluationError` where the specification is undefined in a state of its own.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -131,7 +131,7 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Takes from an exploration that a limit ended the level of which not every step was judged."""
+    """Takes from an exploration that a limit ended the last level, in which not every step was judged."""
     if watching.ended is not None:
         found.partial = None  # the search was between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):

@@ -41,7 +41,7 @@ def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
 
 
 def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
-    """What is said of each change of a step from a to b, packed states, which the specification does not allow."""
+    """A sentence for each change of a step from a to b, packed states, that the specification does not allow."""
     system, found = allowed.system, list[Change]()
     before, after = (system.decode(_leaves(allowed, row)) for row in (a, b))
     for at, (variable, said) in enumerate(zip(system.variables, _said(allowed, a, b), strict=True)):
@@ -51,7 +51,7 @@ def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
 
 
 def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
-    """The leaves that such a step changes, of variables of which something is said."""
+    """The leaves that such a step changes, in variables that the sentences are about."""
     old, new, found = _leaves(allowed, a), _leaves(allowed, b), list[int]()
     for variable, said in zip(allowed.system.variables, _said(allowed, a, b), strict=True):
         if said is not None:
@@ -60,7 +60,7 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """What is said of each variable: nothing of one that may become so, if one of them may not."""
+    """A sentence for each variable; none for a variable that may change so, if another may not."""
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}
     unwritten = {i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y and i not in written}

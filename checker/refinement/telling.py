@@ -39,7 +39,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """What is wrong is that the first scalar which may not change so is not what it was; nothing without a step."""
+    """The error is that the first scalar which may not change so does change; None without a step."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]

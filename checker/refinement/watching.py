@@ -37,10 +37,11 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level. What it finds first ends the search, with the level in which it lies.
+    """Judges the steps into each level. The first refusal that it finds ends the search, with the level in which it
+    lies.
 
     `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
-    the last level of which every step was judged. `exchanged` says that the search keeps one state of those that differ
+    the last level in which every step was judged. `exchanged` says that the search keeps one state of those that differ
     by exchanging brokers, which the mapping treats alike. `pairs` counts the different steps of the specification that
     the model's stand for.
     """
@@ -125,7 +126,9 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """Of each step between states of the specification whether that is known not to allow it; if all are known."""
+        """For each step between states of the specification, whether it is not allowed; and whether all of them are
+        known.
+        """
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True
         try:

@@ -88,7 +88,7 @@ def held_text(finding: Finding) -> list[str]:
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The way to a state in which the model has no meaning, in lines."""
+    """The way to a state that the model cannot evaluate, in lines."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
     told = told_text(failure.trace, None if plain else failure.story, ink)
     lines = [ink("head", "Evaluation error: how to get there"), *told, ""]

@@ -87,7 +87,7 @@ def fix_text(fix: Fix) -> list[str]:
         told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
         lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
     if fix.enabled:
-        lines += _after("     ", f"in its place can happen {_some(fix.enabled)}")
+        lines += _after("     ", f"possible there instead: {_some(fix.enabled)}")
     lines += columns(((d.path, f"{d.here} here, {d.fixed} with the fix") for d in fix.differs[:MOST]), "     ")
     lines += _more(fix.differs) + _reads(fix.reads)
     if fix.rests_on:

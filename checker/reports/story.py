@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """What stands before the step into the state at a position (from 1), or after the last, of a lasso."""
+    """The line before the step into the state at a position (from 1), or after the last one, of a lasso."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:

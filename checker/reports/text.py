@@ -106,7 +106,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def uncovered(result: Result) -> list[str]:
-    """What an unfinished search has not looked at."""
+    """The part of the state space that an unfinished search has not looked at."""
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
         return [*reason, f"nothing is known beyond depth {result.depth}"]
@@ -151,7 +151,7 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """What is to be said of a setting: that it does nothing; or what it leaves out, and whether it is hit."""
+    """The note on a setting: that it does nothing; or what it leaves out, and whether it is hit."""
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []

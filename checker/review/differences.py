@@ -1,4 +1,4 @@
-"""In what two models differ as they are written, and which of their actions mean something else."""
+"""The differences between two models as they are written, and the actions whose meaning differs."""
 
 from __future__ import annotations
 

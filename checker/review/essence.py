@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """Names with what is said of them, those together of which the same is said; of many, those that stand first."""
+    """Names with a text about each; names with the same text stand together, and of many only the first ones."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -90,7 +90,7 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """Scenarios with their titles; of many the names alone."""
+    """Scenarios with their titles; only their names if there are many."""
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
@@ -143,7 +143,7 @@ def _settings(found: Review) -> Iterator[str]:
 
 
 def _fairness(found: Review) -> list[str]:
-    """Actions of which something else is promised."""
+    """Actions whose promise differs."""
     said = [f"{name} {before} -> {after}" for name, before, after in found.questions.fairness]
     return [f"fairness of {_some(said)}"] if said else []
 
@@ -181,7 +181,7 @@ def _behaviour(found: Review) -> str:
 
 
 def _apart(found: Review) -> str:
-    """The variables of which nothing is said, for they are of other kinds in each."""
+    """The variables that are not compared because their values are of different kinds."""
     apart = found.behaviours.apart
     return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 

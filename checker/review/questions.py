@@ -1,4 +1,6 @@
-"""What is asked of two versions of a model: which predicates say something else, and what is promised of actions."""
+"""The questions asked of two versions of a model: which predicates mean something else, and how the promises of actions
+differ.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ class Questions:
     """Invariants and properties by name that say something else than before, and what of the states is said otherwise.
 
     `cut` says that other states are left out by constraints, `narrower` names the bounds that are another setting's
-    value after: what is no longer looked at is not mended. `fairness` are the actions of which something else is
-    promised: what, before and after.
+    value after: what is no longer looked at is not mended. `fairness` has the actions with another promise: the promise
+    before and after.
     """
 
     predicates: frozenset[str]
@@ -33,10 +35,10 @@ class Questions:
 
 
 def questions(old: Side, new: Side) -> Questions:
-    """What is asked otherwise.
+    """The differences between the questions asked of two versions.
 
-    Where settings differ, be it by default, both versions are looked at with those of one of them: that a setting
-    changes what an invariant says is said with the setting, and is no change of the invariant.
+    If settings differ, even only by default, both versions are compared at the settings of one of them. A setting that
+    changes the meaning of an invariant is told as a change of the setting, not of the invariant.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -70,7 +72,7 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
     """Two models, both at the settings of the old one or else of the new one, as far as they have them.
 
-    As they are where neither takes the values of the other.
+    They stay as they are if neither can take the values of the other.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):
@@ -98,7 +100,7 @@ def _is_greater(value: Any, before: Any) -> bool:
 
 
 def _predicates(system: TransitionSystem) -> dict[tuple[str, bool], Any]:
-    """What each predicate says, by its name and whether it is a constraint."""
+    """The meaning of each predicate, by its name and whether it is a constraint."""
     known: dict[Expression, str] = {}
     found: dict[tuple[str, bool], Any] = {}
     for predicate in system.invariants:

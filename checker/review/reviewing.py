@@ -22,7 +22,7 @@ from isrcheck.checker.review.verdicts import Row, Scenarios, Turned, scenarios, 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What else a review has than text, verdicts and behaviours, and the limits of each part."""
+    """The parts of a review besides text, verdicts and behaviours, and the limits of each part."""
 
     visible: tuple[str, ...] = ()
     bounds: Bounds = field(default_factory=Bounds)
@@ -69,8 +69,8 @@ class Review:
     def exit_code(self) -> int:
         """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0.
 
-        A new one that is violated counts as well, and so does a scenario. One that the new model cannot be asked any
-        more is open.
+        A new one that is violated counts as well, and so does a scenario. A scenario that cannot be asked of the new
+        model any more is open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -154,7 +154,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions that mean something else, asked of all that holds; None where there is none."""
+    """The mutants of the actions whose meaning differs, asked of all that holds; None where there are none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # A state without a next one is looked for by no name that a model knows.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

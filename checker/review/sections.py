@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(found: Review) -> list[Section]:
-    """All that there is to say, what there is nothing to say of left out."""
+    """All sections of a review; those with nothing to say are left out."""
     made = [
         *_settings(found),
         *_fairness(found),

@@ -121,7 +121,7 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 
 def _finished(result: Result) -> Result:
-    """A result, unless somebody wants to have none, or it is that the model has no meaning in some state."""
+    """A result; None if no result is wanted, or if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
@@ -154,7 +154,9 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether what is asked by some names is not what was, or is violated no more where other states are `hidden`."""
+    """Whether some names ask something else than before, or are violated no more only because other states are
+    `hidden`.
+    """
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -192,7 +194,7 @@ class Outcome:
 class Turned:
     """A scenario with its verdicts in the two models, in words, where they are not the same or not known.
 
-    `kind` is that of what is violated after.
+    `kind` is the kind of the question that is violated afterwards.
     """
 
     name: str
@@ -208,7 +210,7 @@ class Turned:
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Those of which the verdict turns or is open, how many were asked, and which were not.
+    """The scenarios whose verdict turns or is open, how many were asked, and which were not.
 
     One of the models lacks what those in `not_asked` ask for, each with what that is. `lost` are those of the new model
     that can be asked of the old one, and of the new one no more. `unread` says of files what is wrong with them.
@@ -233,8 +235,8 @@ class Scenarios:
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """The recorded scenarios of the old model and of the new one, asked of both.
 
-    What is set on one side alone is set in the scenarios, too. `asked` says in what the questions differ: a scenario
-    that does not ask the same of both is none that is mended.
+    A setting given for one side alone is also set in the scenarios. `asked` says in what the questions differ: a
+    scenario that does not ask the same of both is none that is mended.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
     turned, count, unable, lost, unread = list[Turned](), 0, list[tuple[str, str]](), list[str](), list[str]()
@@ -255,7 +257,9 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
-    """What was set for a side alone and, of two versions of a model, what differs; a scenario keeps its bounds."""
+    """The settings given for one side alone and those that differ between two versions of a model; a scenario keeps its
+    bounds.
+    """
     declared = type(mine.model).declared_settings()
     is_same = type(mine.model).__name__ == type(other.model).__name__
     found = {}
@@ -290,7 +294,7 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
 
 
 def _model_of(loaded: LoadedModel) -> str:
-    """What a scenario calls a model: by its name, one in a file by that of the file."""
+    """The name by which a scenario calls a model: its own, or that of its file."""
     return loaded.name if loaded.origin is None else loaded.origin.name
 
 
@@ -305,7 +309,7 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
 
 
 def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
-    """What a check of a scenario says in a model; why it cannot be asked where the model has not what it asks for."""
+    """The outcome of checking a scenario in a model; the reason, if the model lacks something that it asks for."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:
@@ -321,7 +325,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 
 def _said(result: Result) -> Answer:
-    """What a check says in a few words; where the model has no meaning in some state, nothing is known."""
+    """The verdict of a check in a few words; nothing is known where the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")

@@ -23,7 +23,7 @@ def shipped() -> Path:
 
 
 def default() -> Path:
-    """What is meant where no folder is named: a project's own scenarios, or the shipped ones where it has none."""
+    """The folder that is meant if none is named: a project's own scenarios, or the shipped ones if it has none."""
     return OWN if OWN.is_dir() else shipped()
 
 

@@ -17,7 +17,7 @@ from isrcheck.model.language import Model, UnknownName
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
     """The controls that are expected to hold, each at its settings but for those that are `changed` in both.
 
-    One that is not there, or does not have such settings, is left out: `regress` says what is wrong with pairs.
+    A control that does not exist, or does not have such settings, is left out: `regress` says what is wrong with pairs.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []

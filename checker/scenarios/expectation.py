@@ -41,10 +41,10 @@ def _expected(scenario: Scenario, name: str) -> str:
 
 
 def unpaired(scenario: Scenario) -> list[str]:
-    """What keeps a scenario and its controls from being pairs, in words.
+    """The reasons why a scenario and its controls are no pairs, in words.
 
-    Of a pair one is violated and one holds, each names the other, and they differ in the model alone, in settings
-    alone, or in what is promised: then what differs is what makes the difference.
+    One of a pair is violated and the other holds. Each names the other. They differ in the model alone, in settings
+    alone, or in promises alone, so this difference makes the difference in the verdict.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 

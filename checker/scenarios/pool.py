@@ -49,7 +49,7 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: 
 def _answer(
     work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
 ) -> Answer:
-    """A process that ends takes those with it that wait: each is tried again, in a process of its own."""
+    """When a process ends, those that wait in it end too: each is tried again, in a process of its own."""
     try:
         return future.result()
     except BrokenProcessPool:

@@ -49,7 +49,7 @@ def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes:
 
 
 def _title(cell: Cell, axes: tuple[str, str]) -> str:
-    """What a map is about: all that is not on its axes."""
+    """The settings of a map that are not on its axes, as its title."""
     others = [f"{name}={shown(value)}" for name, value in cell.settings.items() if name not in axes]
     limits = ("max_states", "max_seconds", "max_memory")
     others += [f"{name}={getattr(cell, name)}" for name in limits if getattr(cell, name) is not None]

@@ -55,7 +55,7 @@ class Kept:
         return found
 
     def outcome(self, cell: dict[str, Any]) -> dict[str, Any] | None:
-        """What came of a check, where it came to a verdict."""
+        """The outcome of a check that came to a verdict."""
         found = self._outcomes.get(_key(cell, sources(cell["model"])))
         return None if found is None or found["verdict"] is None else found
 

@@ -1,7 +1,7 @@
 """A sweep as Spark tasks: each has a cell done by a process beside it, which stays for the next task.
 
-Executors need this project here, with all that the local engine needs. What a task has found is told by an accumulator,
-which is heard of when the task ends; the rows of the job are what counts.
+Executors need this project here, with all that the local engine needs. An accumulator tells early what a task has
+found, but it arrives only when the task ends. The rows of the job are the result.
 """
 
 from __future__ import annotations

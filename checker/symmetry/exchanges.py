@@ -72,7 +72,8 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 def mentions(label: Label) -> list[list[Member]] | None:
     """The members in the parameters of an instance, in order, those of a set together; None for other domains.
 
-    Of labels that differ in one member only, first mentioned at the same place, that with the lesser one comes first.
+    Among labels that differ in one member only, first mentioned at the same place, that with the lesser one comes
+    first.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
@@ -198,7 +199,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 def empty_above_length(system: TransitionSystem) -> Iterable[Expression]:
-    """What holds in every state: sequences have the first value of their domain behind their end."""
+    """A fact about every state: sequences have the first value of their domain behind their end."""
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _padded(variable.domain, part)

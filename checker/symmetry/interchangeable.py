@@ -1,8 +1,8 @@
 """Which members of a scalarset, brokers say, a model does not tell apart: proved on its transitions, never assumed.
 
 Two members are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
-the instance with exchanged parameters, and keeps every predicate. That an instance and its exchanged one do the same
-is asked of a solver for all values of the leaves; a few states at random are tried first.
+the instance with exchanged parameters, and keeps every predicate. A solver is asked for all values of the leaves
+whether an instance and its exchanged one do the same; a few states at random are tried first.
 
 Exchanging neighbours in a class of interchangeable members generates all its permutations, and in several classes the
 product of those, so nothing else is asked.
@@ -69,7 +69,7 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """What tells two members apart: some of it where there is anything, nothing where they are interchangeable."""
+        """The reasons why two members are told apart: some of them, or nothing where they are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -130,7 +130,7 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """Whether an instance can be taken and means something."""
+    """Whether an instance can be taken and is defined."""
     return and_(transition.guard, not_(transition.failure))
 
 

@@ -60,7 +60,7 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
     """The canonical path through the steps between the Ts, and which target of the last ones it ends in.
 
-    Of steps that are alike in all else, it takes the one that stands first.
+    Among steps that are alike in all else, it takes the first.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)

@@ -41,7 +41,7 @@ class Recording:
     """A trace as a file has it, and what it was recorded for: `name` is the invariant or the property that is violated.
 
     `states` has an object for each state: its action and parameters where the file gives them, and its values.
-    `failing` is the action instance that has no meaning in the last state, for an evaluation error. `loop`, `choice`
+    `failing` is the action instance that is undefined in the last state, for an evaluation error. `loop`, `choice`
     and `fairness` are for a property.
     """
 
@@ -292,14 +292,9 @@ def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Lab
         raise DamagedFile(f"{where}: action is not a string or parameters not an object")
     if action not in interpreter.actions:
         raise UnknownName(f"{where}: there is no action {action!r}; {nearest(action, interpreter.actions)}")
-    known = {label: label for label in interpreter.labels if label.action == action}
-    if not known:
-        raise UnknownName(f"{where}: action {action} has no instance at these settings")
-    pattern = next(iter(known))
-    names = [name for name, _ in pattern.parameters]
-    domains = dict(zip(names, pattern.domains, strict=True))
+    domains = interpreter.model.parameter_domains(interpreter.model.actions()[action])
     values = _values(domains, parameters, from_json, f"{where}: {action}")
-    return Label(action, tuple(zip(names, values, strict=True)), pattern.domains)
+    return Label(action, tuple(zip(domains, values, strict=True)), tuple(domains.values()))
 
 
 def _values(domains: dict[str, Domain], data: Any, read: Read, where: str) -> tuple[Any, ...]:

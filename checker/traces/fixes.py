@@ -1,7 +1,7 @@
 """Where a fix acts: a trace walked with the fixed design, on that design's own states, until it parts from the trace.
 
-A difference in what does not matter to the rest of the trace is kept, and the walk goes on. What is told is what the
-other design would have done on the way of this trace; no claim is made of any other way.
+A difference in what does not matter to the rest of the trace is kept, and the walk goes on. The answer is about the
+other design on the way of this trace; no claim is made about any other way.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """What the same actor does under another name, if it changes all that matters alike."""
+        """A step of the same actor under another name that changes the same things in the same way, if there is one."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -162,7 +162,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """What the control can do where it stands, and the model of the trace cannot in state k."""
+        """The steps that the control can take at its own state, and the model of the trace cannot take in state k."""
         here = Interpreter(self.walked.model, {})
         possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
         there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
@@ -185,7 +185,7 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts that are not as in state k of the trace: a sequence that a line has room for as a whole."""
+        """The parts that differ from state k of the trace; a sequence is shown as a whole if a line has room for it."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
@@ -195,14 +195,16 @@ class _Walk:
             yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
-        """What step k of the trace computed the scalars from that are not so with the control."""
+        """The values from which step k of the trace computed the scalars that differ with the control."""
         updates = self.walked.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
         return _read(self.walked, self.here, reads, k - 1)
 
 
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
-    """What of a disabled instance's guard is false in the last state of a path of leaves, and what it reads."""
+    """The part of a disabled instance's guard that is false in the last state of a path of leaves, and the values that
+    it reads.
+    """
     states, words = States(path), Words(tuple(model.domains.items()))
     last = states.length
     atoms = states.decide(instances_at(model, [label])[0].guard, last)

@@ -11,7 +11,7 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state of which an invariant's `last_held` says that all was well; None where it has no such words."""
+    """The last state in which all was well by the invariant's `last_held`; None if it has no such words."""
     words = getattr(predicate, "__last_held__", None)
     if words is None:
         return None

@@ -1,8 +1,8 @@
 """The Informal Trace Format of Apalache: traces that other tools read, and values of theirs that a model reads.
 
-Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, what is kept per index
-`{"#map": [[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". What a replay
-needs besides (model, settings, actions with their parameters) is in the `#meta` objects.
+Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, what is kept per index `{"#map":
+[[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". All else that a replay needs
+(model, settings, actions with their parameters) is in the `#meta` objects.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def to_itf(
 ) -> dict[str, Any]:
     """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
 
-    `failing` is the instance that has no meaning in the last state, for an evaluation error. `promised` is for a
+    `failing` is the instance that is undefined in the last state, for an evaluation error. `promised` is for a
     property, its choice of parameters and the fairness, or for a refinement what it is of. A lasso has `loop`, the
     index of the state that its last state is: what leads from the one to the other is repeated.
     """

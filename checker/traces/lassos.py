@@ -95,7 +95,9 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """How each promise is kept that is open somewhere on the cycle, but for those of which steps are taken."""
+        """For each promise that is open somewhere on the cycle: how it is kept. Promises whose steps are taken there
+        are left out.
+        """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:

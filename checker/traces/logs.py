@@ -65,7 +65,7 @@ def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> Draw
 
 
 def _tells_all(domain: Any) -> bool:
-    """Whether id and epoch are all that there is to a record."""
+    """Whether a record has nothing but id and epoch."""
     while isinstance(domain, Per | Sequence_):
         domain = domain.element
     return isinstance(domain, Record) and set(domain.names) <= {"id", "epoch"}

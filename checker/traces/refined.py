@@ -102,6 +102,6 @@ class Implementing(Interpreter):
         self._implementation = implementation
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """What a property of the specification says of the state that one of the model stands for."""
+        """The value of a property of the specification in the state for which one of the model stands."""
         found = self._implementation
         return found.specification.asked(found.stands_for(state), name)

@@ -88,7 +88,8 @@ class _Walk:
 
     def _labelled(self, i: int, label: Label, before: State, after: State) -> Step | Refusal:
         if label not in self.interpreter.labels:
-            return Refusal(i + 1, label, "the action has no such instance")
+            off = ": the settings switch it off" if label.action in self.interpreter.switched_off else ""
+            return Refusal(i + 1, label, f"the action has no such instance{off}")
         number = self.interpreter.labels.index(label)
         reached = self.interpreter.step(before, number)
         if reached is None:

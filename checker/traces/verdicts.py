@@ -1,4 +1,4 @@
-"""What a replay says: whether the trace is one of the model, and whether it ends in what it was recorded for."""
+"""The result of a replay: whether the trace is one of the model, and whether it ends as it was recorded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDS: Final = {
 
 @dataclass(frozen=True)
 class Replayed:
-    """One trace of a file: its outcome, and whether its last state is what it was recorded for (None: not said).
+    """One trace of a file: its outcome, and whether its last state is as recorded (None: the file does not say).
 
     `story` tells a valid trace; `finding` says why it ends in a violation, if it does; `broken` which property a lasso
     breaks, `against` why it breaks none. `walked` is a trace of a refinement beside what is wrong at its end, `wider`
@@ -55,7 +55,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The same for those who read it: of a refinement with the specification's state beside the model's."""
+        """The story for a reader; for a refinement with the specification's state beside the model's."""
         wider = self.wider
         if wider is None:
             return self
@@ -248,7 +248,7 @@ def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
 
 
 def _reasons(refusal: Refusal) -> list[str]:
-    """Where it is said, what is read there, and what differs."""
+    """The line of the condition, the values that it reads, and the differences."""
     lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
     rows = list(refusal.values)
     if refusal.where is not None and not rows:

@@ -66,7 +66,9 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """What an expression is computed from in state m, along the branches taken: atoms, and leaves themselves."""
+        """The values from which an expression is computed in state m, along the branches taken: atoms, and leaves
+        themselves.
+        """
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -93,8 +95,8 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    What is false is a predicate of the model, or a condition over its leaves. `system` is the model as it was traced,
-    where it was: else what is asked of it is traced here.
+    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model, where
+    there is one already; otherwise what is asked of it is traced here.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class Words:
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:
-        """What is true of a scalar that has a value."""
+        """The facts about a scalar that has a value."""
         path, domain, _ = self._leaves[leaf]
         if isinstance(domain, Flag):
             return _flag(path, bool(value))

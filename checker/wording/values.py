@@ -86,7 +86,7 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
     """The parts in which two values differ, which may be of two models: path, the one, the other.
 
-    Of a sequence each element that differs, and what only one of them has beside `nothing`.
+    Each element of a sequence that differs, and the elements that only one of the two has, beside `nothing`.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):

@@ -1,10 +1,10 @@
 """KIP-497: the controller alone writes the ISR, and a leader asks it by AlterIsr.
 
-On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs.
-What a reader of the KIP looks for is in the files that the design is built from: requests and responses in
-`alterations`; what a leader does, in `pending_isr`; what the controller does, in `alteration_handling`. When a replica
-joins the ISR is in `partition_state` (how far it must be) and in the latter two (whether it may). Here is which
-settings of the data plane and of the control plane have one value, and a goal for each answer of the controller.
+On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs. A
+reader of the KIP finds requests and responses in `alterations`, the leader in `pending_isr` and the controller in
+`alteration_handling`. When a replica joins the ISR is in `partition_state` (how far it must be) and in the latter two
+(whether it may). Here is which settings of the data plane and of the control plane have one value, and a goal for each
+answer of the controller.
 
 The controller is the one that was built upon ZooKeeper; `kraft` is the design without. It answers a leader by response
 alone; what it decides itself takes a new leader epoch. The text of KIP-497 is another way (`answer`): the controller
@@ -117,10 +117,10 @@ class AlterIsr(AlterationHandling):
 
     @property
     def repeats_a_version(self) -> bool:
-        """Whether a request may be of an earlier version in the leader epoch that there is.
+        """Whether a request may be of an earlier version in the current leader epoch.
 
-        What the controller decides itself takes a new leader epoch; so it must be a second request at one version, or
-        about a topic of the same name that is gone.
+        A decision of the controller itself takes a new leader epoch. So this answer needs a second request at one
+        version, or a topic of the same name that is gone.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

@@ -18,7 +18,9 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
-    """Whatever names a leader and an ISR, in a replica, on its way or in the controller, has the one in the other."""
+    """Everything that names a leader and an ISR (a replica, a message on its way, the controller) has the leader in the
+    ISR.
+    """
 
     of = AlterIsr
     invariants = ("isr-sane",)

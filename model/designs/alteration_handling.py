@@ -102,11 +102,9 @@ class AlterationHandling(PendingIsr):
                     now = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
                     s.view[other][p] = when(deposed, now, s.view[other][p])
 
-    @action(c=broker, actor="c")
+    @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def resign_as_controller(self, s: State, c: Any) -> None:
         """A deposed controller notices that it is deposed; what it had accepted and not yet written is lost."""
-        if not self.controller_failover:
-            return
         super().resign_as_controller(s, c)
         self.forget_view(s, c)
         self.lose_accepted(s, c)
@@ -155,7 +153,7 @@ class AlterationHandling(PendingIsr):
         return changed & (other | (known.isr != isr))
 
     def write_altered(self, s: State, p: int, isr: Any) -> dict[str, Any]:
-        """Writes an ISR that a leader asked for, at the next version, in the leader epoch that there is."""
+        """Writes an ISR that a leader asked for, at the next version, in the current leader epoch."""
         state = s.state[p]
         s.require(s.room(state.version < self.max_version))
         decision = {"leader": state.leader, "isr": isr, "epoch": state.epoch, "version": state.version + 1}
@@ -189,7 +187,7 @@ class AlterationHandling(PendingIsr):
         return found
 
     def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """A request of a former life; and to the controller a broker without a session has no broker epoch."""
+        """Refusals of a former life's request; a broker without a session has no broker epoch for the controller."""
         if not self.sender_epoch_check:
             return []
         found = [one.former] if self.has_crashes else []
@@ -228,11 +226,16 @@ class AlterationHandling(PendingIsr):
         one, who = old.alteration[p][b][request], sentences.controller_in_words(self, old, c)
         return f"{who} handles the request of {b} for ISR {one.isr}"
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        b=broker,
+        request=any_arriving_request,
+        actor="controller",
+        where=lambda m: m.answer != "before-write",
+    )
     def grant_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller grants the ISR that a leader asks for, writes it at the next version, and answers with it."""
-        if self.answer == "before-write":
-            return
         one = self.asked(s, c, p, b, request)
         s.require(self.is_in_order(s, c, p, b, request))
         version = self.write_altered(s, p, one.isr)["version"]
@@ -244,11 +247,16 @@ class AlterationHandling(PendingIsr):
         state = sentences.state_in_words(old, new, p)
         return f"{self.handling_in_words(old, c, p, b, request)}: {state}"
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        b=broker,
+        request=any_arriving_request,
+        actor="controller",
+        where=lambda m: m.idempotent_check and m.answer != "before-write",
+    )
     def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The ISR is already the one that a leader asks for; at any version the controller says so (KAFKA-14144)."""
-        if not self.idempotent_check or self.answer == "before-write":
-            return
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
         one.stage = "success"
@@ -286,11 +294,16 @@ class AlterationHandling(PendingIsr):
         code = answer.upper().replace("-", "_")
         return f"{self.handling_in_words(old, c, p, b, request)}: refused with {code}{why}"
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        b=broker,
+        request=any_arriving_request,
+        actor="controller",
+        where=lambda m: m.answer != "after-write",
+    )
     def accept_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller accepts a request, and will write the ISR later (the KIP's text)."""
-        if self.answer == "after-write":
-            return
         one = self.asked(s, c, p, b, request)
         s.require(self.is_in_order(s, c, p, b, request))
         one.stage = "accepted"
@@ -301,21 +314,26 @@ class AlterationHandling(PendingIsr):
         return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: State, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
-        """A request that a controller has accepted, and whether it is still at the version that there is."""
+        """A request that a controller has accepted, and whether it is still at the current version."""
         one, state = s.alteration[p][b][i], s.state[p]
         s.require(one.stage == "accepted", self.believes(s, c))
         if self.names_holder:
             s.require(one.holder == c)
         return one, (state.version == one.version) & (state.epoch == one.epoch) & self.has_path(s, p)
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        b=broker,
+        request=any_arriving_request,
+        actor="controller",
+        where=lambda m: m.answer != "after-write",
+    )
     def write_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller writes an ISR that it has accepted, and sends it to the leader by LeaderAndIsr.
 
         It waits while a member is not eligible.
         """
-        if self.answer == "after-write":
-            return
         one, fits = self.accepted(s, c, p, b, request)
         s.require(fits, self.acting(s, c), *(~x for x, _ in self._refused_members(s, c, p, one)))
         self.send(s, c, b, (True, self.request(s, c, p, self.write_altered(s, p, one.isr))))
@@ -326,11 +344,16 @@ class AlterationHandling(PendingIsr):
         state = sentences.state_in_words(old, new, p)
         return f"{who} writes ISR {isr}, for which {b} had asked: {state}{self.sent_in_words(old, new, c)}"
 
-    @action(c=any_controller, p=any_partition, b=broker, request=any_arriving_request, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        b=broker,
+        request=any_arriving_request,
+        actor="controller",
+        where=lambda m: m.answer != "after-write",
+    )
     def drop_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller drops an accepted request, since there is a later version, and the leader hears of that."""
-        if self.answer == "after-write":
-            return
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()

@@ -172,7 +172,9 @@ class Alterations(ControlledShutdown):
     # --- requests and responses -------------------------------------------------------------------------------------
 
     def new_request(self, s: State, p: int, b: Any, isr: Any) -> dict[str, Any]:
-        """What AlterIsr says: the leader epoch, the ISR asked for and the version known; all else, the model's."""
+        """The content of AlterIsr: the leader epoch, the ISR asked for and the version known; the rest is up to the
+        model.
+        """
         replica = s.replica[p][b]
         found = self.no_alteration()
         found.update(stage="asked", isr=isr, epoch=replica.epoch, version=replica.version)
@@ -190,11 +192,16 @@ class Alterations(ControlledShutdown):
     def told_ignore_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         return f"{b} ignores {self.error_in_words(old, p, b, request)}, for which it does not wait any more"
 
-    @action(p=any_partition, b=broker, request=any_request, actor="network", perturbation=True)
+    @action(
+        p=any_partition,
+        b=broker,
+        request=any_request,
+        actor="network",
+        perturbation=True,
+        where=lambda m: m.lost_responses,
+    )
     def lose_response(self, s: State, p: int, b: Any, request: int) -> None:
         """A response is lost, and the leader sends the same request again."""
-        if not self.lost_responses:
-            return
         one = self.answered(s, p, b, request, "success", *ROLLED_BACK, *AWAITING_NEWS)
         s.require(s.lost_responses < self.lost_responses)
         s.lost_responses += 1
@@ -205,11 +212,11 @@ class Alterations(ControlledShutdown):
         one = old.alteration[p][b][request]
         return f"{self.error_in_words(old, p, b, request)} to {b} is lost; it sends its request for ISR {one.isr} again"
 
-    @action(p=any_partition, b=broker, request=any_request, actor="b", perturbation=True)
+    @action(
+        p=any_partition, b=broker, request=any_request, actor="b", perturbation=True, where=lambda m: m.late_requests
+    )
     def send_again(self, s: State, p: int, b: Any, request: int) -> None:
         """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
-        if not self.late_requests:
-            return
         one, late = self.answered(s, p, b, request, "asked"), self.all_places[-1]
         s.require(s.late_requests < self.late_requests, ~self.is_under_way(s, p, b, late))
         s.late_requests += 1

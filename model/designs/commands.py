@@ -158,11 +158,9 @@ class Commands(Reassignment):
         log = sentences.log_in_words(old, new, p, b)
         return f"{self.taking_in_words(old, c, b, p)}, {stops}{whom} and {log}{compares}"
 
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.stops_replicas)
     def stop_replica(self, s: State, c: Any, b: Any, p: int) -> None:
         """On a StopReplica command a broker stops fetching and deletes the partition."""
-        if not self.stops_replicas:
-            return
         request = self.command(s, c, b, p)
         s.require(self.is_obeyed(s, b, p, request))
         self.delete_replica(s, p, b)
@@ -171,11 +169,15 @@ class Commands(Reassignment):
     def told_stop_replica(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    @action(
+        c=any_controller,
+        b=broker,
+        p=any_partition,
+        actor="b",
+        where=lambda m: m.stops_replicas and m.init_flag and m.controller_failover,
+    )
     def delete_partition_not_in_init(self, s: State, c: Any, b: Any, p: int) -> None:
         """A broker deletes a local partition that a LeaderAndISR command with INIT does not name."""
-        if not self.stops_replicas or not self.init_flag or not self.controller_failover:
-            return
         request = self.command(s, c, b, p)
         s.require(self.is_unnamed(s, b, request))
         self.delete_replica(s, p, b)
@@ -184,11 +186,9 @@ class Commands(Reassignment):
     def told_delete_partition_not_in_init(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.has_topics and m.topic_id)
     def delete_partition_of_old_topic(self, s: State, c: Any, b: Any, p: int) -> None:
         """A broker gets a command with a later topic id, and first deletes its replica of the earlier topic."""
-        if not self.has_topics or not self.topic_id:
-            return
         request = self.command(s, c, b, p)
         s.require(self.is_of_a_later_topic(s, b, p, request))
         self.delete_replica(s, p, b)
@@ -217,15 +217,13 @@ class Commands(Reassignment):
 
     # --- startup ----------------------------------------------------------------------------------------------------
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
     def on_broker_startup(self, s: State, b: Any) -> None:
         """A broker starts, registers, and reads its roles from ZooKeeper, or waits for commands.
 
         With broker epochs the controller handles each restart as a failure and then a start: the broker comes back only
         after the controller has seen that it was gone.
         """
-        if not self.has_crashes:
-            return
         s.require(~s.up.has(b))
         if self.startup == "zookeeper":
             for p in self.all_partitions:

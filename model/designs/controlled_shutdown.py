@@ -37,11 +37,9 @@ class ControlledShutdown(Commands):
             found["stopping"] = set_of(broker)
         return found
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.shutdowns)
     def begin_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker tells the controller that it shuts down. It stops fetching, and the controller counts it as dead."""
-        if not self.shutdowns:
-            return
         s.require(s.shutdowns < self.shutdowns, self.is_up(s, b), s.live.has(b))
         if self.controller_failover:
             s.require(some(self.takes_charge(s, c) for c in self.controllers))
@@ -57,22 +55,18 @@ class ControlledShutdown(Commands):
     def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.shutdowns)
     def finish_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker in controlled shutdown stops, at any time, and closes its session."""
-        if not self.shutdowns:
-            return
         s.require(s.stopping.has(b))
         self.stop(s, b)
 
     def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.expiries)
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session, and is not in controlled shutdown, registers with a new session."""
-        if not self.expiries:
-            return
         if self.shutdowns:
             s.require(~s.stopping.has(b))
         super().register_again(s, b)

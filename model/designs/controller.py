@@ -252,11 +252,9 @@ class Controller(PartitionState):
             wrote += f" (it had read epoch {old.read[c][p].epoch}, so the leader epoch is {new.state[p].epoch})"
         return f"{sees}{wrote}{self.sent_in_words(old, new, c)}"
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.reads_first)
     def read_leader_and_isr(self, s: State, c: Any, p: int) -> None:
         """Brokers came or went: the controller reads the live brokers and the LeaderAndISR path, to decide later."""
-        if not self.reads_first:
-            return
         s.require(self.believes(s, c), self.has_path(s, p), s.live != s.seen_live[c][p], ~s.read[c][p].done)
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
@@ -272,11 +270,9 @@ class Controller(PartitionState):
         """Whether a broker believes that it is the controller."""
         return s.acts[c] & self.is_up(s, c) if self.controller_failover else True
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.controller_write == "conditional")
     def read_again(self, s: State, c: Any, p: int) -> None:
         """The controller's write fails, because the version has changed since it read; it reads again."""
-        if self.controller_write != "conditional":
-            return
         s.require(self.believes(s, c), s.read[c][p].done)
         s.require(implies(self.has_path(s, p), s.state[p].version != s.read[c][p].version))
         self.forget_read(s, c, p)
@@ -326,11 +322,11 @@ class Controller(PartitionState):
     def told_on_broker_change_without_leader(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.decision_in_words(old, new, c, p, "nobody can lead")
 
-    @action(c=any_controller, p=any_partition, actor="controller", perturbation=True)
+    @action(
+        c=any_controller, p=any_partition, actor="controller", perturbation=True, where=lambda m: m.preferred_election
+    )
     def on_preferred_replica_election(self, s: State, c: Any, p: int) -> None:
         """The controller gives the lead to the preferred replica, broker 0, if that is live and in the ISR."""
-        if not self.preferred_election:
-            return
         preferred, state = self.broker(0), s.state[p]
         s.require(self.acting(s, c), state.leader != preferred, state.isr.has(preferred), s.live.has(preferred))
         s.require(s.live == s.seen_live[c][p], self.has_path(s, p))
@@ -343,11 +339,9 @@ class Controller(PartitionState):
 
     # --- controllers ------------------------------------------------------------------------------------------------
 
-    @action(c=broker, actor="c")
+    @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def elect_controller(self, s: State, c: Any) -> None:
         """A broker creates /controller. It has seen no broker yet, and will tell all, if so set by INIT first."""
-        if not self.controller_failover:
-            return
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
         s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1
@@ -383,11 +377,9 @@ class Controller(PartitionState):
         unnamed = self.request(s, c, p, self.without_decision(), "not-in-init")
         return [(named, self.request(s, c, p, path)), (~named, unnamed)]
 
-    @action(c=broker, actor="c")
+    @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def resign_as_controller(self, s: State, c: Any) -> None:
         """A deposed controller notices that it is deposed."""
-        if not self.controller_failover:
-            return
         s.require(s.acts[c], s.controller != c)
         s.acts[c] = False
         if self.reads_first:

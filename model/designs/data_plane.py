@@ -109,11 +109,9 @@ class DataPlane(Fetching):
 
     # --- checkpoints and crashes ------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_crashes and m.checkpoint != "at-stop")
     def checkpoint_high_watermark(self, s: State, p: int, b: Any) -> None:
         """A broker writes its high watermark to disk."""
-        if not self.has_crashes or self.checkpoint == "at-stop":
-            return
         s.require(self.is_up(s, b), s.replica[p][b].role != "none")
         s.require(s.checkpoint[p][b] != s.replica[p][b].high_watermark)
         s.checkpoint[p][b] = s.replica[p][b].high_watermark
@@ -122,11 +120,15 @@ class DataPlane(Fetching):
         written = becomes(old.checkpoint[p][b], new.checkpoint[p][b])
         return f"{b} writes its high watermark{sentences.of_partition(self, p)} to disk: {written}"
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    @action(
+        p=any_partition,
+        b=broker,
+        actor="b",
+        perturbation=True,
+        where=lambda m: m.has_crashes and not m.checkpoint_all,
+    )
     def checkpoint_without_unstarted_replica(self, s: State, p: int, b: Any) -> None:
         """A broker writes its high watermarks to disk before one of its replicas has started, and loses that one's."""
-        if not self.has_crashes or self.checkpoint_all:
-            return
         s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
         s.checkpoint[p][b] = 0
         s.replica[p][b].high_watermark = 0
@@ -136,11 +138,9 @@ class DataPlane(Fetching):
         what = f"its high watermarks{sentences.of_partition(self, p)} to disk before the replica has started"
         return f"{b} writes {what}: the one on disk {lost}"
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.crashes)
     def crash(self, s: State, b: Any) -> None:
         """A broker stops; logs and checkpoints survive."""
-        if not self.crashes:
-            return
         s.require(s.crashes < self.crashes, s.up.has(b))
         s.crashes += 1
         self.stop(s, b)
@@ -148,11 +148,9 @@ class DataPlane(Fetching):
     def told_crash(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} crashes{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, kept=any_length, actor="b", perturbation=True)
+    @action(b=broker, kept=any_length, actor="b", perturbation=True, where=lambda m: m.lossy_crashes)
     def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and each log loses the records at its end that had not reached the disk."""
-        if not self.lossy_crashes:
-            return
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
         s.lossy_crashes += 1

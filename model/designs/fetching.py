@@ -221,10 +221,16 @@ class Fetching(Logs):
         asked = {"leader": leader, "asked_in": s.replica[p][follower].epoch, "offset": s.log[p][follower].length}
         s.fetched_reply[p][follower] = {**self.no_fetched_reply(), **asked, **said}
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="leader")
+    @action(
+        p=any_partition,
+        follower=broker,
+        leader=broker,
+        actor="leader",
+        where=lambda m: m.fetches_late and m.truncation == "on-fetch",
+    )
     def answer_that_logs_diverge(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A leader answers a fetch with the offset at which the logs diverge; the answer is on its way."""
-        if follower == leader or not self.fetches_late or self.truncation != "on-fetch":
+        if follower == leader:
             return
         s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
         s.require(s.fetched_reply[p][follower].leader.is_none)
@@ -249,10 +255,10 @@ class Fetching(Logs):
             expected = expected & ~replica.truncating
         return expected & (reply.asked_in == replica.epoch) if self.fetch_reply == "checked" else expected
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.fetches_late)
     def handle_fetched(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower gets the answer to its fetch: it appends the record, or truncates to where the logs diverge."""
-        if follower == leader or not self.fetches_late:
+        if follower == leader:
             return
         s.require(self.heeds_fetched(s, p, follower, leader))
         reply, log, replica = s.fetched_reply[p][follower], s.log[p][follower], s.replica[p][follower]
@@ -281,10 +287,10 @@ class Fetching(Logs):
         did = "appends that" if reply.kind == "record" else "has nothing to append"
         return f"{gets}: it {did}" + (f", high watermark {passed} -> {heard}" if passed != heard else "")
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.fetches_late)
     def ignore_fetched(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A replica gets the answer to a fetch that it no longer waits for, and ignores it."""
-        if follower == leader or not self.fetches_late:
+        if follower == leader:
             return
         s.require(s.fetched_reply[p][follower].leader == leader, ~self.heeds_fetched(s, p, follower, leader))
         s.fetched_reply[p][follower] = self.no_fetched_reply()
@@ -299,10 +305,12 @@ class Fetching(Logs):
         found = sentences.record_in_words(reply.record) if reply.kind == "record" else "no record"
         return f"{found}, high watermark {reply.high_watermark}"
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(
+        p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.truncation != "on-fetch"
+    )
     def fetch_out_of_range(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower fetches past the leader's log end, gets OffsetOutOfRange, and truncates to that log end."""
-        if follower == leader or self.truncation == "on-fetch":
+        if follower == leader:
             return
         end = s.log[p][leader].length
         s.require(self.may_fetch(s, p, follower, leader), s.log[p][follower].length > end)
@@ -316,10 +324,10 @@ class Fetching(Logs):
 
     # --- truncation -------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.replies_late)
     def ask_where_epoch_ends(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A new follower asks the leader where the epoch of its last record ends; the answer is on its way."""
-        if follower == leader or not self.replies_late:
+        if follower == leader:
             return
         s.require(self.answers(s, p, leader, follower, self.fence_truncation), s.replica[p][follower].truncating)
         s.require(s.reply[p][follower].leader.is_none)
@@ -332,10 +340,10 @@ class Fetching(Logs):
         said = f"epoch {answer.epoch} ends at {answer.end}" if answer.end >= 0 else "it does not know"
         return f"{follower} asks {whom} where the epoch of its last record ends; the answer is on its way: {said}"
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.has_epoch_cache)
     def truncate(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower learns from the leader where the epoch of its last record ends, and truncates."""
-        if follower == leader or not self.has_epoch_cache:
+        if follower == leader:
             return
         if self.replies_late:
             s.require(self.heeds(s, p, follower, leader))
@@ -374,10 +382,10 @@ class Fetching(Logs):
     def drop_reply(self, s: State, p: int, follower: Any) -> None:
         s.reply[p][follower] = {"leader": none, "asked_in": -1, "epoch": -1, "end": -1}
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.replies_late)
     def ignore_reply(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A replica gets an answer from a broker that it no longer follows, and ignores it."""
-        if follower == leader or not self.replies_late:
+        if follower == leader:
             return
         s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))
         self.drop_reply(s, p, follower)
@@ -385,10 +393,16 @@ class Fetching(Logs):
     def told_ignore_reply(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         return f"{follower} ignores the answer of {leader} where an epoch ends: it does not ask that broker any more"
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower")
+    @action(
+        p=any_partition,
+        follower=broker,
+        leader=broker,
+        actor="follower",
+        where=lambda m: m.truncation == "on-fetch" and not m.truncate_before_high_watermark,
+    )
     def raise_high_watermark_before_truncating(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower learns that the logs diverge, and takes the high watermark of that answer before it truncates."""
-        if follower == leader or self.truncation != "on-fetch" or self.truncate_before_high_watermark:
+        if follower == leader:
             return
         s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))
         high_watermark = minimum(s.replica[p][leader].high_watermark, s.log[p][follower].length)

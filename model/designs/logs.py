@@ -147,7 +147,7 @@ class Logs(Producers):
         return {**each, **self.ghosts()}
 
     def role_fields(self) -> dict[str, Any]:
-        """What is volatile, for each replica: its role, whom it knows as leader, and its part in what is committed."""
+        """Volatile fields of each replica: its role, its leader, and its part in committing."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -166,11 +166,11 @@ class Logs(Producers):
         return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
 
     def replica_fields(self) -> dict[str, Any]:
-        """What is volatile besides, for each replica."""
+        """Further volatile fields of each replica."""
         return {}
 
     def replica_variables(self) -> dict[str, Any]:
-        """What has a variable of its own, for each replica: what is durable, and what is seldom there."""
+        """Fields of each replica with a variable of their own: durable ones, and those that are seldom there."""
         found: dict[str, Any] = {}
         if self.has_epoch_cache:
             found["epoch_cache"] = epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size)
@@ -179,7 +179,7 @@ class Logs(Producers):
         return found
 
     def ghosts(self) -> dict[str, Any]:
-        """What was committed at each offset, by whom in each epoch, and what was acknowledged and consumed."""
+        """The ghosts: records committed at each offset, leaders by epoch, and records acknowledged and consumed."""
         records = sequence(self.any_record(), self.log_size)
         ids = number(0, self.max_records - 1)
         by = per(self.any_epoch(), optional(broker))
@@ -234,7 +234,7 @@ class Logs(Producers):
         return self.leads(s, p, b)
 
     def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether what a replica commits and serves belongs to the topic that there is now."""
+        """Whether what a replica commits and serves belongs to the current topic."""
         return True
 
     def keep(self, s: State, p: int, b: Any, length: Any) -> None:
@@ -288,11 +288,9 @@ class Logs(Producers):
             return f"a producer with acks=all, which has no answer, writes to {leader} once more {written}"
         return f"a producer with acks=all writes to {leader} {written}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.acks_one)
     def produce_acks_one(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=1 writes and is told of success at once."""
-        if not self.acks_one:
-            return
         s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
@@ -324,7 +322,7 @@ class Logs(Producers):
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
-        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the topic that there is.
+        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the current topic.
 
         Whom the leader tells of success does not depend on that. The commit begins at the high watermark so far. With
         another start, only new records count as a commit in this epoch.
@@ -359,7 +357,9 @@ class Logs(Producers):
             s.told_out_of_range[p] = False
 
     def is_of(self, s: State, p: int, i: int) -> Any:
-        """Whether a record was committed in a partition or is in some log of it; all are of a single one."""
+        """Whether a record was committed in a partition or is in some log of it. With a single partition every record
+        is of it.
+        """
         if self.partitions == 1:
             return True
         places: Any = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]
@@ -371,11 +371,9 @@ class Logs(Producers):
         follows = (s.replica[p][b].role == "follower") & self.is_up(s, b)
         return self.leads(s, p, b) | follows if self.follower_reads else self.leads(s, p, b)
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def consume(self, s: State, p: int, b: Any) -> None:
         """A consumer reads the next record below the high watermark."""
-        if not self.consumers:
-            return
         position, log = s.consumed[p].length, s.log[p][b]
         s.require(self.serves_consumers(s, p, b), self.serves_the_topic(s, p, b))
         s.require(position < s.replica[p][b].high_watermark, position < log.length)
@@ -385,11 +383,9 @@ class Logs(Producers):
         at, record = len(old.consumed[p]), sentences.record_in_words(new.consumed[p][-1])
         return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
         """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
-        if not self.consumers:
-            return
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])

@@ -2,8 +2,9 @@
 
 A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers: a follower
 its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote before it
-gives it. What is not flushed may be on disk all the same: a lossy crash (of the machine, not of the process) takes any
-end of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft client.
+gives it. An end of the log that is not flushed may be on disk all the same; a lossy crash (of the machine, not of the
+process) takes any part of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft
+client.
 
 Left out: truncations that reach the disk late; disks that are not read back as written.
 
@@ -82,11 +83,9 @@ class CrashingReplicas(ElectionsByMajority):
             s.replica[p][b].votes = set()
             s.replica[p][b].high_watermark = 0
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.crashes)
     def crash(self, s: State, b: Any) -> None:
         """A broker stops; its log, its epoch and its vote survive."""
-        if not self.crashes:
-            return
         s.require(s.crashes < self.crashes, s.up.has(b))
         s.crashes += 1
         self.stop(s, b)
@@ -106,11 +105,11 @@ class CrashingReplicas(ElectionsByMajority):
         s.lossy_crashes += 1
         self.stop(s, b)
 
-    @action(b=broker, kept=any_length, actor="b", perturbation=True)
+    @action(
+        b=broker, kept=any_length, actor="b", perturbation=True, where=lambda m: m.lossy_crashes and m.flushes_votes
+    )
     def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and loses unflushed records at the end of its log; its vote survives."""
-        if not self.lossy_crashes or not self.flushes_votes:
-            return
         for p in self.all_partitions:
             s.require(s.log[p][b].length > kept)
         self.crash_lossily(s, b, kept)
@@ -118,11 +117,16 @@ class CrashingReplicas(ElectionsByMajority):
     def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
         return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, kept=any_length, epoch=any_epoch, actor="b", perturbation=True)
+    @action(
+        b=broker,
+        kept=any_length,
+        epoch=any_epoch,
+        actor="b",
+        perturbation=True,
+        where=lambda m: m.lossy_crashes and not m.flushes_votes,
+    )
     def crash_and_forget(self, s: State, b: Any, kept: int, epoch: int) -> None:
         """A broker stops and loses an unflushed vote; perhaps also its epoch and the end of its log."""
-        if not self.lossy_crashes or self.flushes_votes:
-            return
         for p in self.all_partitions:
             own, log = s.replica[p][b], s.log[p][b]
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
@@ -158,11 +162,9 @@ class CrashingReplicas(ElectionsByMajority):
         """A record, which may be the empty one of a new leader."""
         return f"record {found.id} of epoch {found.epoch}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def restart(self, s: State, b: Any) -> None:
         """A broker starts again, and waits for a leader."""
-        if not self.has_crashes or not self.restarts:
-            return
         s.require(~s.up.has(b))
         s.up = s.up | {b}
         for p in self.all_partitions:

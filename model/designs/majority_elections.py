@@ -161,7 +161,7 @@ class ElectionsByMajority(Logs):
         return count(votes) >= self.majority
 
     def is_winning(self, s: State, p: int) -> Any:
-        """Whether a candidate is there that most replicas have voted for, or still may."""
+        """Whether some candidate has the votes of most replicas, or may still get them."""
         possible = []
         for b in self.brokers:
             own = s.replica[p][b]
@@ -172,11 +172,9 @@ class ElectionsByMajority(Logs):
             possible.append(self.is_up(s, b) & (own.role == "candidate") & (count(votes) >= self.majority))
         return some(possible)
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.votes == "one-by-one")
     def stand_for_election(self, s: State, p: int, b: Any) -> None:
         """No leader is up: a replica that a majority would vote for becomes a candidate."""
-        if self.votes != "one-by-one":
-            return
         s.require(~some(self.leads(s, p, x) for x in self.brokers), ~self.is_winning(s, p), self.would_win(s, p, b))
         self.stand(s, p, b)
 
@@ -184,11 +182,11 @@ class ElectionsByMajority(Logs):
         epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         return f"{b}, {self.last_in_words(old, p, b)}, finds no leader up and stands for election in epoch {epochs}"
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    @action(
+        p=any_partition, b=broker, actor="b", perturbation=True, where=lambda m: m.timeouts and m.votes == "one-by-one"
+    )
     def time_out(self, s: State, p: int, b: Any) -> None:
         """A replica has not heard of a leader for too long, and becomes a candidate."""
-        if not self.timeouts or self.votes != "one-by-one":
-            return
         s.require(s.timeouts < self.timeouts)
         s.timeouts += 1
         self.stand(s, p, b)
@@ -204,10 +202,10 @@ class ElectionsByMajority(Logs):
         log = s.log[p][b]
         return f"whose log ends at {len(log)} with a record of epoch {log[-1].epoch}" if log else "whose log is empty"
 
-    @action(p=any_partition, voter=broker, candidate=broker, actor="voter")
+    @action(p=any_partition, voter=broker, candidate=broker, actor="voter", where=lambda m: m.votes == "one-by-one")
     def grant_vote(self, s: State, p: int, voter: Any, candidate: Any) -> None:
         """A replica votes for a candidate (RequestVote); if it led in an earlier epoch, it steps down."""
-        if voter == candidate or self.votes != "one-by-one":
+        if voter == candidate:
             return
         other = s.replica[p][candidate]
         s.require(self.is_up(s, candidate), other.role == "candidate")
@@ -222,11 +220,9 @@ class ElectionsByMajority(Logs):
         whom = f"votes in epoch {epoch} for {candidate}, {self.last_in_words(old, p, candidate)},{deposed}"
         return f"{voter}, {self.last_in_words(old, p, voter)}, {whom.rstrip(',')}: votes for {candidate} {votes}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.votes == "one-by-one")
     def become_leader(self, s: State, p: int, b: Any) -> None:
         """A candidate with the votes of a majority becomes leader."""
-        if self.votes != "one-by-one":
-            return
         replica = s.replica[p][b]
         s.require(self.is_up(s, b), replica.role == "candidate", replica.votes.size >= self.majority)
         self.note_election(s, p, b, replica.epoch)
@@ -241,10 +237,10 @@ class ElectionsByMajority(Logs):
         s.elected[p].leader = when(later, b, s.elected[p].leader)
         s.elected[p].epoch = when(later, epoch, s.elected[p].epoch)
 
-    @action(p=any_partition, b=broker, voters=set_of(broker), actor="b")
+    @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", where=lambda m: m.votes == "at-once")
     def elect(self, s: State, p: int, b: Any, voters: Any) -> None:
         """No leader is up: just enough replicas for a majority elect one of them."""
-        if self.votes != "at-once" or b not in voters or len(voters) != self.majority:
+        if b not in voters or len(voters) != self.majority:
             return
         s.require(~some(self.leads(s, p, x) for x in self.brokers))
         self.win(s, p, b, voters)
@@ -252,10 +248,17 @@ class ElectionsByMajority(Logs):
     def told_elect(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
         return f"with no leader up, {self.winning_in_words(old, new, p, b, voters)}"
 
-    @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", perturbation=True)
+    @action(
+        p=any_partition,
+        b=broker,
+        voters=set_of(broker),
+        actor="b",
+        perturbation=True,
+        where=lambda m: m.votes == "at-once" and m.timeouts,
+    )
     def depose(self, s: State, p: int, b: Any, voters: Any) -> None:
         """A replica has not heard of the leader for too long: just enough replicas for a majority elect it."""
-        if self.votes != "at-once" or not self.timeouts or b not in voters or len(voters) != self.majority:
+        if b not in voters or len(voters) != self.majority:
             return
         s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
         s.timeouts += 1

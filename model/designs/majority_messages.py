@@ -2,7 +2,8 @@
 
 A request and its answer are one step, except for so many that are *late*: such a message is in the network from then
 on, and arrives at any time afterwards, once, more than once or never. So it may also be a copy of one that arrived in
-time, and one that is lost. Who gets it does as it would have in time, unless its epoch is over (`epoch_check`).
+time, and one that is lost. Its receiver does as it would have done in time, unless the epoch of the message is over
+(`epoch_check`).
 
 A fetch says up to where a follower has its leader's log: it is Raft's answer to AppendEntries, and its answer is
 AppendEntries. A late fetch is counted, and its answer concerns nobody any more; a late answer counts for a follower
@@ -123,10 +124,17 @@ class LateMessages(PulledLogs):
 
     # --- requests for votes -----------------------------------------------------------------------------------------
 
-    @action(p=any_partition, candidate=broker, voter=broker, actor="candidate", perturbation=True)
+    @action(
+        p=any_partition,
+        candidate=broker,
+        voter=broker,
+        actor="candidate",
+        perturbation=True,
+        where=lambda m: m.late_votes,
+    )
     def request_vote_late(self, s: State, p: int, candidate: Any, voter: Any) -> None:
         """A candidate's request for a vote is late."""
-        if not self.late_votes or voter == candidate:
+        if voter == candidate:
             return
         own, log = s.replica[p][candidate], s.log[p][candidate]
         s.require(self.is_up(s, candidate), own.role == "candidate", ~own.votes.has(voter))
@@ -137,10 +145,18 @@ class LateMessages(PulledLogs):
         who = f"{candidate}, {self.last_in_words(old, p, candidate)},"
         return f"{who} asks {voter} for its vote in epoch {old.replica[p][candidate].epoch}; the request is late"
 
-    @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="voter", perturbation=True)
+    @action(
+        p=any_partition,
+        place=any_place,
+        voter=broker,
+        candidate=broker,
+        actor="voter",
+        perturbation=True,
+        where=lambda m: m.late_votes,
+    )
     def late_vote_request_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
         """A replica gets a late request and votes as usual; the candidate counts the vote if it is still one."""
-        if not self.late_votes or voter == candidate:
+        if voter == candidate:
             return
         message = self.arriving(s, p, place, "vote-request", candidate, voter)
         s.require(self.may_vote(s, p, voter, message.epoch))
@@ -156,10 +172,12 @@ class LateMessages(PulledLogs):
         votes = f"votes for it in epoch {message.epoch}{self.deposed_in_words(old, p, voter)}"
         return f"{voter} gets the late request of {candidate} and {votes}: {counted}"
 
-    @action(p=any_partition, voter=broker, candidate=broker, actor="voter", perturbation=True)
+    @action(
+        p=any_partition, voter=broker, candidate=broker, actor="voter", perturbation=True, where=lambda m: m.late_votes
+    )
     def vote_late(self, s: State, p: int, voter: Any, candidate: Any) -> None:
         """A replica votes for a candidate, and its answer is late."""
-        if not self.late_votes or voter == candidate:
+        if voter == candidate:
             return
         other = s.replica[p][candidate]
         s.require(self.is_up(s, candidate), other.role == "candidate")
@@ -177,10 +195,18 @@ class LateMessages(PulledLogs):
     def deposed_in_words(self, old: Any, p: int, voter: Any) -> str:
         return " and leads no more" if old.replica[p][voter].role == "leader" else ""
 
-    @action(p=any_partition, place=any_place, voter=broker, candidate=broker, actor="candidate", perturbation=True)
+    @action(
+        p=any_partition,
+        place=any_place,
+        voter=broker,
+        candidate=broker,
+        actor="candidate",
+        perturbation=True,
+        where=lambda m: m.late_votes,
+    )
     def late_vote_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
         """A candidate counts a late vote; of an earlier epoch only if votes go unchecked."""
-        if not self.late_votes or voter == candidate:
+        if voter == candidate:
             return
         message, own = self.arriving(s, p, place, "vote", voter, candidate), s.replica[p][candidate]
         s.require(own.role == "candidate", ~own.votes.has(voter))
@@ -197,10 +223,17 @@ class LateMessages(PulledLogs):
 
     # --- fetches ----------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="follower", perturbation=True)
+    @action(
+        p=any_partition,
+        follower=broker,
+        leader=broker,
+        actor="follower",
+        perturbation=True,
+        where=lambda m: m.late_messages,
+    )
     def fetch_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A follower asks for the record after its last one, and its request is late."""
-        if not self.late_messages or follower == leader:
+        if follower == leader:
             return
         own, end = s.replica[p][follower], s.log[p][follower].length
         s.require(self.pulls(s, p, follower, leader), self.fits(s, p, follower, leader), end > 0)
@@ -220,10 +253,18 @@ class LateMessages(PulledLogs):
             found = found | ((message.end == o + 1) & (log.length > o) & (log.at(o).epoch == message.last_epoch))
         return found
 
-    @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="leader", perturbation=True)
+    @action(
+        p=any_partition,
+        place=any_place,
+        follower=broker,
+        leader=broker,
+        actor="leader",
+        perturbation=True,
+        where=lambda m: m.late_messages,
+    )
     def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
         """A leader learns a log end offset from a late fetch; of an earlier epoch only if fetches go unchecked."""
-        if not self.late_messages or follower == leader:
+        if follower == leader:
             return
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
         counts = (own.epoch == message.epoch) & self.is_in_log(s, p, leader, message)
@@ -239,10 +280,17 @@ class LateMessages(PulledLogs):
         learns = f"learns its log end {becomes('none' if before < 0 else before, message.end)}"
         return f"{leader} gets a late fetch of {follower}, sent {counted}: it {learns}"
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
+    @action(
+        p=any_partition,
+        follower=broker,
+        leader=broker,
+        actor="leader",
+        perturbation=True,
+        where=lambda m: m.late_messages,
+    )
     def answer_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
         """A leader sends a follower the next record, and its answer is late."""
-        if not self.late_messages or follower == leader:
+        if follower == leader:
             return
         end, log = s.log[p][follower].length, s.log[p][leader]
         s.require(self.pulls(s, p, follower, leader), self.fits(s, p, follower, leader), end < log.length)
@@ -258,10 +306,18 @@ class LateMessages(PulledLogs):
         sent = self.record_in_words(old.log[p][leader][end])
         return f"{leader} answers a fetch of {follower} at offset {end} with {sent}; the answer is late"
 
-    @action(p=any_partition, place=any_place, follower=broker, leader=broker, actor="follower", perturbation=True)
+    @action(
+        p=any_partition,
+        place=any_place,
+        follower=broker,
+        leader=broker,
+        actor="follower",
+        perturbation=True,
+        where=lambda m: m.late_messages,
+    )
     def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
         """A follower gets a late record, and appends it if its log and its epoch are still those of the fetch."""
-        if not self.late_messages or follower == leader:
+        if follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]
         log = s.log[p][follower]

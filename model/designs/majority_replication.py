@@ -72,11 +72,9 @@ class PulledLogs(CrashingReplicas):
 
     # --- a new leader -----------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.first_record)
     def write_first_record(self, s: State, p: int, b: Any) -> None:
         """A new leader whose log has records of earlier epochs appends an empty record of its own epoch."""
-        if not self.first_record:
-            return
         epoch = s.replica[p][b].epoch
         s.require(self.leads(s, p, b), ~s.log[p][b].is_empty, s.room(~s.log[p][b].is_full))
         s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)

@@ -152,7 +152,7 @@ class PartitionState(DataPlane):
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader in the epoch that there is now."""
+        """Whether a replica follows a leader in the present epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
@@ -176,7 +176,7 @@ class PartitionState(DataPlane):
         return True
 
     def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker names the topic that there is when it asks for a change."""
+        """Whether a broker names the current topic when it asks for a change."""
         return True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -236,10 +236,17 @@ class PartitionState(DataPlane):
         far = sentences.far_in_words(old.known_end[p][b][follower])
         return self.isr_in_words(old, new, p, b, f"without {follower}, {far} (its own log end is {len(old.log[p][b])})")
 
-    @action(p=any_partition, b=broker, follower=broker, actor="b", perturbation=True)
+    @action(
+        p=any_partition,
+        b=broker,
+        follower=broker,
+        actor="b",
+        perturbation=True,
+        where=lambda m: m.shrink_guard == "any",
+    )
     def shrink_isr_of_slow(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader takes out of the ISR a follower that has caught up but has not fetched for too long."""
-        if b == follower or self.shrink_guard != "any":
+        if b == follower:
             return
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
@@ -267,22 +274,18 @@ class PartitionState(DataPlane):
     def expire(self, s: State, b: Any) -> None:
         s.live = s.live - {b}
 
-    @action(b=broker, actor="zookeeper")
+    @action(b=broker, actor="zookeeper", where=lambda m: m.has_crashes)
     def session_of_the_dead_expires(self, s: State, b: Any) -> None:
         """The session of a broker that has crashed expires, and its ephemeral nodes vanish."""
-        if not self.has_crashes:
-            return
         s.require(s.live.has(b), ~s.up.has(b))
         self.expire(s, b)
 
     def told_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
         return f"the session of {b}, which is down, expires: live brokers {becomes(old.live, new.live)}"
 
-    @action(b=broker, actor="zookeeper", perturbation=True)
+    @action(b=broker, actor="zookeeper", perturbation=True, where=lambda m: m.expiries)
     def session_expires(self, s: State, b: Any) -> None:
         """A broker loses its session and runs on: a zombie."""
-        if not self.expiries:
-            return
         s.require(s.expiries < self.expiries, s.live.has(b), self.is_up(s, b))
         s.expiries += 1
         self.expire(s, b)
@@ -292,11 +295,9 @@ class PartitionState(DataPlane):
         on = "which runs and leads on in its own eyes" if leads else "which runs on"
         return f"the session of {b}, {on}, expires: live brokers {becomes(old.live, new.live)}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.expiries)
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session registers with a new one, as after a start."""
-        if not self.expiries:
-            return
         s.require(self.is_up(s, b), ~s.live.has(b))
         self.begin_session(s, b)
 

@@ -4,7 +4,7 @@ Until it learns what became of its request it reckons with the largest ISR that 
 it has the new ISR, rolls back, asks again, or goes on waiting for news. News are commands: of a new leader epoch, or,
 where the controller answers before it writes (the text of KIP-497), of a later version in the leader's own epoch.
 
-Left out: the lag of a leader's metadata cache, so that it knows at once who has a session; the controller still judges
+Left out: the lag of a leader's metadata cache. A leader knows at once who has a session; the controller still judges
 later than the leader asks. That the high watermark waits a while for a follower that has caught up and may join soon
 (KAFKA-15021, which `kraft` has). Nobody tells the lives of members apart (KIP-903), for with ZooKeeper nobody does: a
 replica may join for what it had fetched before its broker started anew.
@@ -184,7 +184,7 @@ class PendingIsr(Alterations):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader that there is a later version: its ISR stays pending until it hears of that."""
+        """A response tells the present leader a later version: its ISR stays pending until it hears of that."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:
@@ -218,11 +218,9 @@ class PendingIsr(Alterations):
         found = super().is_old_news(s, b, p, request)
         return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
 
-    @action(c=any_controller, b=broker, p=any_partition, actor="b")
+    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
         """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
-        if not self.tells_by_command:
-            return
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -254,11 +252,9 @@ class PendingIsr(Alterations):
         if self.commits_on_events:
             s.replica[p][b].looks = False
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.commits_on_events)
     def leave_high_watermark(self, s: State, p: int, b: Any) -> None:
         """The leader cannot raise its high watermark; it tries again when something happens."""
-        if not self.commits_on_events:
-            return
         replica = s.replica[p][b]
         s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
         replica.looks = False

@@ -62,11 +62,9 @@ class PrimaryBackup(PartitionState):
             return behind
         return behind & ~s.live.has(follower)
 
-    @action(p=any_partition, b=broker, actor="controller")
+    @action(p=any_partition, b=broker, actor="controller", where=lambda m: m.crashes)
     def elect(self, s: State, p: int, b: Any) -> None:
         """The leader is dead: a live member of the ISR is elected, and dead brokers leave the ISR."""
-        if not self.crashes:
-            return
         state = s.state[p]
         alive = state.isr & s.live
         s.require(~s.live.has(state.leader), alive.has(b))
@@ -79,11 +77,9 @@ class PrimaryBackup(PartitionState):
         isr, epoch = becomes(before.isr, after.isr), becomes(before.epoch, after.epoch)
         return f"{dead}: {b}, a live member of the ISR, shall lead; ISR {isr}, epoch {epoch}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.crashes)
     def hear_of_leader(self, s: State, p: int, b: Any) -> None:
         """A broker hears who leads by the latest decision, and follows."""
-        if not self.crashes:
-            return
         state = s.state[p]
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader != b)
         self.become_follower(s, p, b, state.leader, state.epoch)
@@ -95,11 +91,9 @@ class PrimaryBackup(PartitionState):
         heard = f"hears that {old.state[p].leader}{down} leads{of_partition(self, p)} {epoch}"
         return f"{b} {heard}, follows it and {truncates(self, old, new, p, b)}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.crashes)
     def hear_that_it_leads(self, s: State, p: int, b: Any) -> None:
         """A broker hears that it leads by the latest decision."""
-        if not self.crashes:
-            return
         state = s.state[p]
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader == b)
         self.become_leader(s, p, b, state.epoch, state.isr)

@@ -1,8 +1,8 @@
 """Producers with acks=all: who waits where for an answer, what they were told, and what they send once more.
 
-What a producer was told is a ghost: it is written when it is told, by whichever broker says so, rightly or wrongly,
-and only a deletion of the topic takes it back. That is its owner's wish, so what was told before it is not owed any
-more; what a leader says after it, because it has not heard of it, is.
+The answer to a producer is a ghost: it is written when a broker, whichever it is, gives the answer, rightly or wrongly;
+only a deletion of the topic takes it back. The deletion is the wish of the topic's owner, so nothing told before it is
+owed any more. But an answer that a leader gives after it, because it has not heard of it, is owed.
 
 A leader answers when its high watermark reaches the end of what was written (DelayedProduce), and asks for no epoch.
 By default the producers of the leader's present epoch are told, for which no ghost has to remember who waits where; one
@@ -93,7 +93,7 @@ class Producers(Model):
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether what is told now is not overtaken by a deletion of the topic that has been asked for and goes on."""
+        """Whether an answer given now is still owed: not if a deletion of the topic was asked for and goes on."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:
@@ -121,7 +121,7 @@ class Producers(Model):
         s.waiting[i].end = when(condition, 0, s.waiting[i].end)
 
     def turn_producers_away(self, s: State, b: Any) -> None:
-        """Who waits at a broker gets an error, or never an answer."""
+        """Producers that wait at a broker get an error, or never an answer."""
         for i in range(self.max_records):
             self.stop_waiting(s, i, s.waiting[i].at == b)
 

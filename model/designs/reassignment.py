@@ -154,10 +154,16 @@ class Reassignment(Topics):
 
     # --- the administrator ------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
+    @action(
+        p=any_partition,
+        target=set_of(broker),
+        actor="administrator",
+        perturbation=True,
+        where=lambda m: m.reassignments,
+    )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator assigns a partition to other replicas, enough for writes (/admin/partitions_reassigned)."""
-        if not self.reassignments or len(target) < self.min_isr:
+        if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
         s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
@@ -169,11 +175,15 @@ class Reassignment(Topics):
         now = old.assignment[p].replicas
         return f"an administrator asks for replicas {target} in place of {now}{sentences.of_partition(self, p)}"
 
-    @action(c=any_controller, p=any_partition, actor="administrator", perturbation=True)
+    @action(
+        c=any_controller,
+        p=any_partition,
+        actor="administrator",
+        perturbation=True,
+        where=lambda m: m.reassignments and m.cancellations,
+    )
     def cancel_reassignment(self, s: State, c: Any, p: int) -> None:
         """A reassignment is cancelled before a new replica is in the ISR; the new replicas stop in the same epoch."""
-        if not self.reassignments or not self.cancellations:
-            return
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
         leaving = assignment.replicas - assignment.old
@@ -211,11 +221,9 @@ class Reassignment(Topics):
         held = f"replica set {becomes(old.assignment[p].replicas, now)}, {sentences.state_in_words(old, new, p)}"
         return f"{who} decides: {what}; {held}{self.sent_in_words(old, new, c)}"
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.reassignments)
     def on_partitions_reassigned(self, s: State, c: Any, p: int) -> None:
         """The controller sees a reassignment: the partition now has old and new replicas, and the new ones start."""
-        if not self.reassignments:
-            return
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "requested"), ~self.caught_up(s, p))
         both = assignment.old | assignment.target
@@ -226,11 +234,9 @@ class Reassignment(Topics):
         target = new.assignment[p].target
         return self.move_in_words(old, new, c, p, f"a reassignment to {target} begins, and new replicas start")
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.reassignments)
     def on_new_replicas_in_isr(self, s: State, c: Any, p: int) -> None:
         """The controller sees that the new replicas are in the ISR; in a later step it may move the leader."""
-        if not self.reassignments:
-            return
         s.require(self.may_move(s, c, p, "requested", "adding"), self.caught_up(s, p))
         s.assignment[p].phase = "caught-up"
 
@@ -238,11 +244,9 @@ class Reassignment(Topics):
         who, target = sentences.controller_in_words(self, old, c), old.assignment[p].target
         return f"{who} sees that the new replicas of {target} are in the ISR {old.state[p].isr}"
 
-    @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
+    @action(c=any_controller, p=any_partition, leader=broker, actor="controller", where=lambda m: m.reassignments)
     def move_leader_to_target(self, s: State, c: Any, p: int, leader: Any) -> None:
         """The new replicas have caught up and the leader is not one of them: one of them is elected."""
-        if not self.reassignments:
-            return
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), ~assignment.target.has(state.leader))
         s.require(assignment.target.has(leader), s.live.has(leader))
@@ -253,11 +257,14 @@ class Reassignment(Topics):
     def told_move_leader_to_target(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
         return self.move_in_words(old, new, c, p, f"{leader}, one of the new replicas, is to lead")
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(
+        c=any_controller,
+        p=any_partition,
+        actor="controller",
+        where=lambda m: m.reassignments and m.reassignment_rounds != 1,
+    )
     def announce_target(self, s: State, c: Any, p: int) -> None:
         """The first of two rounds: the leader hears only of the new replicas, so that it adds no old one to the ISR."""
-        if not self.reassignments or self.reassignment_rounds == 1:
-            return
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), self.caught_up(s, p), assignment.target.has(state.leader))
         self.tell(s, c, p, state.leader, state.isr, assignment.target)
@@ -266,11 +273,9 @@ class Reassignment(Topics):
     def told_announce_target(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.move_in_words(old, new, c, p, f"the leader is told of replicas {new.assignment[p].target} alone")
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.reassignments)
     def remove_old_replicas(self, s: State, c: Any, p: int) -> None:
         """The old replicas leave the ISR and are stopped; the reassignment is complete."""
-        if not self.reassignments:
-            return
         state, assignment = s.state[p], s.assignment[p]
         phase = "caught-up" if self.reassignment_rounds == 1 else "removing"
         s.require(self.may_move(s, c, p, phase), assignment.target.has(state.leader))

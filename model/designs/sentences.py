@@ -20,7 +20,7 @@ def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """The controller, or which broker it is, and whether it still believes so alone; a clause ends in a comma."""
+    """The controller or its broker, and whether it alone still believes to be it; a clause ends in a comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:
@@ -74,5 +74,5 @@ def request_in_words(request: Any) -> str:
 
 
 def sender_in_words(c: Any) -> str:
-    """Of which controller a request is, where there may be several."""
+    """The controller that sent a request, where there may be several."""
     return f" from {c}" if isinstance(c, BrokerId) else ""

@@ -118,11 +118,9 @@ class Topics(Controller):
 
     # --- the administrator ------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True)
+    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def delete_topic(self, s: State, p: int) -> None:
         """An administrator deletes a topic; its committed, acknowledged and consumed records need not survive."""
-        if not self.has_topics:
-            return
         topic = s.topic[p]
         s.require(topic.exists, topic.incarnation < self.topic_changes)
         s.topic[p] = {"exists": False, "has_path": False, "incarnation": topic.incarnation}
@@ -132,11 +130,9 @@ class Topics(Controller):
     def told_delete_topic(self, old: Any, new: Any, p: int) -> str:
         return f"an administrator deletes the topic{sentences.of_partition(self, p)}"
 
-    @action(p=any_partition, actor="administrator", perturbation=True)
+    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def create_topic(self, s: State, p: int) -> None:
         """An administrator creates a topic again under the same name."""
-        if not self.has_topics:
-            return
         topic = s.topic[p]
         s.require(~topic.exists, topic.incarnation < self.topic_changes)
         if self.deletion_waits:
@@ -149,11 +145,9 @@ class Topics(Controller):
 
     # --- the controller ---------------------------------------------------------------------------------------------
 
-    @action(c=any_controller, p=any_partition, actor="controller")
+    @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.has_topics)
     def on_topic_change(self, s: State, c: Any, p: int) -> None:
         """The controller finds that a topic is gone, and sends StopReplica to every broker concerned."""
-        if not self.has_topics:
-            return
         s.require(self.acting(s, c), s.known_topic[c][p], ~s.topic[p].exists)
         replicas = self.assigned(s, p, s.live)
         for b in self.brokers:
@@ -165,11 +159,9 @@ class Topics(Controller):
         who = sentences.controller_in_words(self, old, c)
         return f"{who} sees that the topic{sentences.of_partition(self, p)} is gone{self.sent_in_words(old, new, c)}"
 
-    @action(c=any_controller, p=any_partition, leader=broker, actor="controller")
+    @action(c=any_controller, p=any_partition, leader=broker, actor="controller", where=lambda m: m.has_topics)
     def init_leaders(self, s: State, c: Any, p: int, leader: Any) -> None:
         """The controller finds a new topic: it elects a live replica; the ISR is all live replicas, or all replicas."""
-        if not self.has_topics:
-            return
         live = self.assigned(s, p, s.live)
         s.require(self.acting(s, c), s.topic[p].exists, ~s.topic[p].has_path, live.has(leader))
         isr = live if self.init_isr == "live" else self.assigned(s, p, s.live | set(self.brokers))

@@ -1,8 +1,8 @@
 """V1: every replica listens to ZooKeeper and acts by itself; whoever creates the leader node first leads.
 
-The page of this design is not at hand. What is here is put together from what its successors say of it: the pages
-"KafkaController" (paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2"
-(what it changes of the first; its brokerStartup, leaderElection and onLeaderChange). So:
+The page of this design is not at hand. The model is put together from its successors: the pages "KafkaController"
+(paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2" (what it changes of
+the first; its brokerStartup, leaderElection and onLeaderChange). So:
 
 * paths of a partition: leader (ephemeral), ISR (written by the leader), replicas and, while they change,
   partitions_reassigned; all replicas watch the same paths;
@@ -109,11 +109,9 @@ class ZookeeperListeners(WatchedReplicas):
         if self.reads_first:
             s.candidate[p][b] = {"stands": False, "isr": set(), "version": 0}
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def stand_for_leader(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a replica finds no leader node, reads the ISR, and may lead."""
-        if not self.reads_first:
-            return
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.read_and_watch(s, p, b, "leader")
@@ -125,11 +123,9 @@ class ZookeeperListeners(WatchedReplicas):
         node = f"finds no leader node{of_partition(self, p)}"
         return f"{b} {node} and may lead, for {why}; it will try to create the node"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def create_leader_node(self, s: State, p: int, b: Any) -> None:
         """A replica that found no leader node is the first to create one, and leads (becomeLeader)."""
-        if not self.reads_first:
-            return
         candidate = s.candidate[p][b]
         s.require(candidate.stands, self.connected(s, b), s.state[p].leader.is_none)
         version = candidate.version
@@ -152,11 +148,9 @@ class ZookeeperListeners(WatchedReplicas):
         told = sentences.notified(self, old, new, p, "leader", by=b)
         return f"{b} {made} and leads with {ends_in_words(new, p, b)}, and {what}{told}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def lose_election(self, s: State, p: int, b: Any) -> None:
         """A replica finds that another one has created the leader node, and follows it (becomeFollower)."""
-        if not self.reads_first:
-            return
         s.require(s.candidate[p][b].stands, self.connected(s, b), ~s.state[p].leader.is_none)
         self.follow(s, p, b)
         self.forget_candidacy(s, p, b)
@@ -166,11 +160,9 @@ class ZookeeperListeners(WatchedReplicas):
         first = f"fails to create the leader node, for {old.state[p].leader} has created it first"
         return f"{b} {first}; it {self.following_in_words(old, new, p, b)}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: not m.reads_first)
     def take_the_lead(self, s: State, p: int, b: Any) -> None:
         """Told of a change, a replica finds no leader node, and creates it with the ISR's next version in one step."""
-        if self.reads_first:
-            return
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))

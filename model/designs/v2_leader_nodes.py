@@ -154,11 +154,9 @@ class LeaderNodes(ZookeeperWatches):
 
     # --- leaderElection ---------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.election_read == "earlier")
     def read_isr_for_election(self, s: State, p: int, b: Any) -> None:
         """A replica hears of a leader change, and reads the ISR and the replicas (leaderElection begins)."""
-        if self.election_read != "earlier":
-            return
         s.require(self.is_notified(s, p, b), ~s.replica[p][b].candidate)
         s.replica[p][b].candidate = True
         s.replica[p][b].read_isr = s.state[p].isr
@@ -274,11 +272,9 @@ class LeaderNodes(ZookeeperWatches):
         roles = [s.replica[p][b] for p in self.all_partitions]
         return every((replica.role == "none") & (replica.step == "none") for replica in roles)
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def broker_startup(self, s: State, b: Any) -> None:
         """A broker whose former session is over starts its replicas and registers (brokerStartup)."""
-        if not self.has_crashes or not self.restarts:
-            return
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
         self.start_replicas(s, b)

@@ -109,11 +109,9 @@ class NewLeaders(LeaderNodes):
 
     # --- becomeLeader -----------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.new_epoch != "owner")
     def read_epoch(self, s: State, p: int, b: Any) -> None:
         """becomeLeader, getNewEpoch: reads the ISR path, to write the next epoch later."""
-        if self.new_epoch == "owner":
-            return
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), replica.step == "elected", self.has_path(s, p))
         s.require(s.room(state.epoch < self.max_leader_epoch))
@@ -179,11 +177,9 @@ class NewLeaders(LeaderNodes):
         s.state[p].version = version + 1
         return version + 1
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.new_epoch == "conditional")
     def read_epoch_again(self, s: State, p: int, b: Any) -> None:
         """A new leader's write fails, because the ISR path has changed since it read; it reads again."""
-        if self.new_epoch != "conditional":
-            return
         s.require(self.is_up(s, b), s.replica[p][b].step == "epoch-read")
         s.require(s.state[p].version != s.replica[p][b].version)
         s.replica[p][b].step = "elected"

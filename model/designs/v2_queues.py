@@ -148,11 +148,9 @@ class StateChangeQueues(NewLeaders):
             stage = s.state_change[p][b]
             s.state_change[p][b] = when(stage == "received", "completed", stage)
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_queues)
     def on_start_replica(self, s: State, p: int, b: Any) -> None:
         """A broker gets a start-replica request and starts the replica: it follows the leader, or looks for one."""
-        if not self.has_queues:
-            return
         request, leader = self.next_request(s, p, b), s.state[p].leader
         s.require(self.starts(s, p, b, request), s.replica[p][b].step == "none")
         self.start_replica(s, p, b, True)
@@ -163,11 +161,9 @@ class StateChangeQueues(NewLeaders):
         request = request_in_words(self, old.queue[b][0])
         return f"{b} takes {request} out of its queue: it {starts(self, old, new, p, b)}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_queues)
     def on_close_replica(self, s: State, p: int, b: Any) -> None:
         """A broker gets a close-replica request: it stops fetching, closes the replica and deletes it."""
-        if not self.has_queues:
-            return
         request = self.next_request(s, p, b)
         s.require(self.closes(s, p, b, request))
         self.delete_replica(s, p, b)
@@ -183,11 +179,9 @@ class StateChangeQueues(NewLeaders):
         taken = f"takes {request_in_words(self, request)} out of its queue{over} and obeys"
         return f"{b} {taken}: it {deletes_log(old, p, b)}{member}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_queues)
     def drop_state_change(self, s: State, p: int, b: Any) -> None:
         """A broker drops a request of an earlier epoch, or for a partition of which it has no replica."""
-        if not self.has_queues:
-            return
         request = self.next_request(s, p, b)
         s.require(~self.starts(s, p, b, request), ~self.closes(s, p, b, request))
         self.handled(s, p, b, "dropped")
@@ -222,11 +216,9 @@ class StateChangeQueues(NewLeaders):
 
     # --- brokerStartup ----------------------------------------------------------------------------------------------
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts and m.has_queues)
     def boot(self, s: State, b: Any) -> None:
         """A broker whose last session is over runs again; first of all it empties its queue."""
-        if not self.has_crashes or not self.restarts or not self.has_queues:
-            return
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
 
@@ -235,13 +227,11 @@ class StateChangeQueues(NewLeaders):
         waiting = f"with {queue_in_words(self, queue)}, before anything else" if queue else "which is empty"
         return f"{b} runs again with {far(self, new, b)}, and looks into its queue first, {waiting}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def broker_startup(self, s: State, b: Any) -> None:
         """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
         if not self.has_queues:
             super().broker_startup(s, b)
-            return
-        if not self.has_crashes or not self.restarts:
             return
         s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
         if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
@@ -253,7 +243,7 @@ class StateChangeQueues(NewLeaders):
             return super().told_broker_startup(old, new, b)
         return f"{b}, whose queue is empty, starts its replicas and registers: {self.started_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.expiries)
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:

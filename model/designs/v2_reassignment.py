@@ -167,10 +167,16 @@ class ReassignedReplicas(StateChangeQueues):
 
     # --- onPartitionsReassigned -------------------------------------------------------------------------------------
 
-    @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
+    @action(
+        p=any_partition,
+        target=set_of(broker),
+        actor="administrator",
+        perturbation=True,
+        where=lambda m: m.reassignments,
+    )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator writes other replicas of a partition to partitions_reassigned."""
-        if not self.reassignments or len(target) < self.min_isr:
+        if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
         s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
@@ -183,11 +189,9 @@ class ReassignedReplicas(StateChangeQueues):
         moved = f"replicas {old.assignment[p].replicas}{of_partition(self, p)} shall become {target}"
         return f"an administrator writes to partitions_reassigned that the {moved}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
         """The leader is told of a reassignment: it starts the new replicas."""
-        if not self.reassignments:
-            return
         assignment, replica = s.assignment[p], s.replica[p][b]
         s.require(self.leads(s, p, b), self.connected(s, b), assignment.phase == "requested", replica.moving == "none")
         replica.target, replica.moving = assignment.target, "known"
@@ -227,11 +231,11 @@ class ReassignedReplicas(StateChangeQueues):
         """Whether a leader is at some step of a reassignment, and ZooKeeper has the partition."""
         return self.leads(s, p, b) & (s.replica[p][b].moving == step) & self.has_path(s, p)
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(
+        p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments and m.resumed_reassignment == "started"
+    )
     def start_new_replicas_again(self, s: State, p: int, b: Any) -> None:
         """A new leader starts the new replicas of a reassignment that it has found."""
-        if not self.reassignments or self.resumed_reassignment != "started":
-            return
         replica = s.replica[p][b]
         s.require(self.moves(s, p, b, "known"), s.assignment[p].phase == "requested")
         new = replica.target - s.assignment[p].replicas - {b}
@@ -245,11 +249,9 @@ class ReassignedReplicas(StateChangeQueues):
         starts = sends(self, old, new, "start", old.replica[p][b].epoch, told)
         return f"{leader_in_words(self, old, p, b)} {starts}, which does not follow it yet"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def close_old_replicas(self, s: State, p: int, b: Any) -> None:
         """All new replicas have caught up: the leader closes the old ones, except itself."""
-        if not self.reassignments:
-            return
         replica = s.replica[p][b]
         s.require(self.moves(s, p, b, "known"), self.all_caught_up(s, p, b))
         old = replica.replicas - replica.target
@@ -264,11 +266,9 @@ class ReassignedReplicas(StateChangeQueues):
         known = f"finds that all of {replica.target} have caught up"
         return f"{leader_in_words(self, old, p, b)} {known}; it {closes}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_reassigned_isr(self, s: State, p: int, b: Any) -> None:
         """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR, the first of four writes."""
-        if not self.reassignments:
-            return
         replica = s.replica[p][b]
         isr, old = replica.target | replica.isr, replica.replicas - replica.target - {b}
         s.require(self.moves(s, p, b, "closed"), self.all_caught_up(s, p, b), (replica.isr & old).is_empty)
@@ -296,11 +296,9 @@ class ReassignedReplicas(StateChangeQueues):
             return ""
         return f"; it {sends(self, old, new, 'close', old.replica[p][b].epoch, [b])}, itself"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_new_replicas(self, s: State, p: int, b: Any) -> None:
         """The leader writes RAR as the replicas of the partition, the second write."""
-        if not self.reassignments:
-            return
         s.require(self.moves(s, p, b, "isr-written"))
         self.name_new_replicas(s, p, b)
         s.replica[p][b].moving = "replicas-written"
@@ -309,11 +307,9 @@ class ReassignedReplicas(StateChangeQueues):
         named = becomes(old.assignment[p].replicas, new.assignment[p].replicas)
         return f"{leader_in_words(self, old, p, b)} writes the replicas {named}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def delete_reassigned_path(self, s: State, p: int, b: Any) -> None:
         """The leader deletes the path in partitions_reassigned, the third write."""
-        if not self.reassignments:
-            return
         s.require(self.moves(s, p, b, "replicas-written"))
         self.delete_path(s, p)
         s.replica[p][b].moving = when(self.leaves(s, p, b), "path-deleted", "none")
@@ -323,11 +319,9 @@ class ReassignedReplicas(StateChangeQueues):
         left = ", but for its leader node" if new.replica[p][b].moving == "path-deleted" else ""
         return f"{leader_in_words(self, old, p, b)} {done}{left}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def hand_over(self, s: State, p: int, b: Any) -> None:
         """A leader that is not the preferred replica deletes the leader node (fourth write) and closes its replica."""
-        if not self.reassignments:
-            return
         s.require(self.moves(s, p, b, "path-deleted"))
         if self.reassignment_writes == "separate":
             self.close_itself(s, p, b)

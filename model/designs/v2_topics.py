@@ -116,11 +116,9 @@ class AdministeredTopics(ReassignedReplicas):
 
     # --- deletePartition --------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True)
+    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def delete_partition(self, s: State, p: int) -> None:
         """An administrator writes an empty list of replicas to partitions_reassigned; records need not survive."""
-        if not self.has_topics:
-            return
         s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
         s.require(s.topic[p].creations < self.topic_changes)
         s.assignment[p].phase = "deleting"
@@ -133,11 +131,9 @@ class AdministeredTopics(ReassignedReplicas):
     def number_of(self, p: int) -> str:
         return f" {p}" if self.partitions > 1 else ""
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_topics)
     def close_deleted_replicas(self, s: State, p: int, b: Any) -> None:
         """The leader is told of the empty list: it closes all replicas, itself included (onPartitionsReassigned)."""
-        if not self.has_topics:
-            return
         s.require(self.leads(s, p, b), self.connected(s, b), s.assignment[p].phase == "deleting")
         for f in self.brokers:
             self.send(s, p, f, s.assignment[p].replicas.has(f), "close", s.replica[p][b].epoch)
@@ -148,11 +144,9 @@ class AdministeredTopics(ReassignedReplicas):
         read = f"is told that the partition{self.number_of(p)} shall be deleted"
         return f"{leader_in_words(self, old, p, b)} {read}; it {closes}"
 
-    @action(p=any_partition, actor="administrator")
+    @action(p=any_partition, actor="administrator", where=lambda m: m.has_topics)
     def remove_deleted_paths(self, s: State, p: int) -> None:
         """All replicas have taken the close request from their queues: the administrator deletes the paths."""
-        if not self.has_topics:
-            return
         s.require(s.assignment[p].phase == "closing", self.is_taken_out(s, p, s.assignment[p].replicas))
         self.remove_paths(s, p)
 
@@ -163,11 +157,9 @@ class AdministeredTopics(ReassignedReplicas):
 
     # --- createTopic ------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True)
+    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def create_topic(self, s: State, p: int) -> None:
         """An administrator creates the topic: it names the new replicas and sends start-replica to each."""
-        if not self.has_topics:
-            return
         topic = s.topic[p]
         s.require(topic.exists == "no", topic.creations < self.topic_changes)
         s.topic[p] = {"exists": "creating", "creations": topic.creations + 1}
@@ -182,11 +174,9 @@ class AdministeredTopics(ReassignedReplicas):
         starts = sends(self, old, new, "start", NOT_BY_A_LEADER, target)
         return f"an administrator creates the topic{self.number_of(p)} with replicas {target}, and {starts}"
 
-    @action(p=any_partition, actor="administrator")
+    @action(p=any_partition, actor="administrator", where=lambda m: m.has_topics)
     def finish_creation(self, s: State, p: int) -> None:
         """All replicas have taken the request to start from their queues: the administrator writes the path."""
-        if not self.has_topics:
-            return
         assignment = s.assignment[p]
         s.require(s.topic[p].exists == "creating", self.is_taken_out(s, p, assignment.target))
         s.topic[p].exists = "yes"
@@ -196,11 +186,9 @@ class AdministeredTopics(ReassignedReplicas):
         done = f"finds that the requests to {listed(old.assignment[p].target)} have been taken out"
         return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
 
-    @action(p=any_partition, actor="administrator", perturbation=True)
+    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def creation_times_out(self, s: State, p: int) -> None:
         """A replica takes too long to start: the administrator gives up, and leaves everything as it is."""
-        if not self.has_topics:
-            return
         s.require(s.topic[p].exists == "creating", ~self.is_taken_out(s, p, s.assignment[p].target))
         s.require(s.topic[p].creations < self.topic_changes)
         s.topic[p].exists = "failed"
@@ -210,11 +198,9 @@ class AdministeredTopics(ReassignedReplicas):
         waits = f"waits too long for {listed(late)} to take out their requests"
         return f"the administrator {waits}: the creation of the topic{self.number_of(p)} has failed"
 
-    @action(p=any_partition, actor="administrator")
+    @action(p=any_partition, actor="administrator", where=lambda m: m.has_topics)
     def clean_failed_creation(self, s: State, p: int) -> None:
         """The next createTopic first sends close-replica to all replicas of the failed one, and deletes its paths."""
-        if not self.has_topics:
-            return
         s.require(s.topic[p].exists == "failed")
         for f in self.brokers:
             self.send(s, p, f, s.assignment[p].target.has(f), "close", NOT_BY_A_LEADER)

@@ -92,10 +92,12 @@ class ControllerDesign(Commands):
             replica.isr = isr
             replica.version = version
 
-    @action(p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True)
+    @action(
+        p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True, where=lambda m: m.lost_replies
+    )
     def expand_isr_and_lose_the_reply(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader's write of a larger ISR succeeds, but the connection breaks before the reply."""
-        if b == follower or not self.lost_replies:
+        if b == follower:
             return
         s.require(s.lost_replies < self.lost_replies, self.may_expand(s, p, b, follower))
         s.lost_replies += 1

@@ -84,10 +84,16 @@ class WatchedReplicas(ZookeeperWatches):
 
     # --- the administrator ------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, target=set_of(broker), actor="administrator", perturbation=True)
+    @action(
+        p=any_partition,
+        target=set_of(broker),
+        actor="administrator",
+        perturbation=True,
+        where=lambda m: m.reassignments,
+    )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
         """An administrator assigns a partition to other replicas; all brokers are told."""
-        if not self.reassignments or not target:
+        if not target:
             return
         assignment = s.assignment[p]
         s.require(s.reassignments < self.reassignments, assignment.phase == "none", assignment.replicas != target)
@@ -103,11 +109,9 @@ class WatchedReplicas(ZookeeperWatches):
 
     # --- brokers ----------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
         """A broker is told that it is to have a replica: it starts the replica, and looks for the leader."""
-        if not self.reassigns:
-            return
         s.require(self.told(s, p, b, "reassigned"))
         starts = self.is_assigned(s, p, b) & (s.replica[p][b].role == "none")
         self.read_and_watch(s, p, b, "reassigned")
@@ -124,11 +128,9 @@ class WatchedReplicas(ZookeeperWatches):
             return f"{b} reads {read}; it shall have none, and does nothing"
         return f"{b} reads {read}, starts one with log end {len(old.log[p][b])}, and will look for the leader"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment(self, s: State, p: int, b: Any) -> None:
         """All new replicas are in the ISR, the leader among them: the assignment is now the new replicas."""
-        if not self.reassigns:
-            return
         target = s.assignment[p].target
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)
@@ -137,11 +139,9 @@ class WatchedReplicas(ZookeeperWatches):
     def told_complete_reassignment(self, old: Any, new: Any, p: int, b: Any) -> str:
         return f"{self.completion_in_words(old, new, p, b)}{sentences.notified(self, old, new, p, 'replicas', by=b)}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment_and_leave(self, s: State, p: int, b: Any) -> None:
         """All new replicas are in the ISR, but the leader is none of them: it deletes its leader node and its log."""
-        if not self.reassigns:
-            return
         target, led = s.assignment[p].target, s.state[p].leader == b
         s.require(~target.has(b))
         s.state[p].leader = when(led, none, s.state[p].leader)
@@ -172,11 +172,9 @@ class WatchedReplicas(ZookeeperWatches):
         """The leader writes the ISR path."""
         raise NotImplementedError
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def keep_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that the replicas changed, and does nothing: it keeps its replica, or has none."""
-        if not self.reassigns:
-            return
         s.require(self.told(s, p, b, "replicas"), self.is_assigned(s, p, b) | (s.replica[p][b].role == "none"))
         self.read_and_watch(s, p, b, "replicas")
         self.note_load(s, 0, 1)
@@ -186,11 +184,9 @@ class WatchedReplicas(ZookeeperWatches):
         read = f"reads that the replicas{of_partition(self, p)} are {old.assignment[p].replicas}"
         return f"{b} {read}, {why}; it {sentences.goes_on(old, p, b)}"
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def stop_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that it is no longer a replica: it deletes its log, and the leader node if it leads."""
-        if not self.reassigns:
-            return
         s.require(self.told(s, p, b, "replicas"), ~self.is_assigned(s, p, b), s.replica[p][b].role != "none")
         led = s.state[p].leader == b
         s.state[p].leader = when(led, none, s.state[p].leader)

@@ -122,11 +122,9 @@ class ZookeeperWatches(PartitionState):
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.watch_again == "after-the-read")
     def watch_leader_again(self, s: State, p: int, b: Any) -> None:
         """A broker that has acted on what it read sets its watch again. It misses changes in between."""
-        if self.watch_again != "after-the-read":
-            return
         s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
         s.watch[p][b]["leader"] = "set"
 
@@ -181,11 +179,9 @@ class ZookeeperWatches(PartitionState):
         super().stop(s, b, kept)
         self.lose_watches(s, b)
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.expiries)
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
-        if not self.expiries:
-            return
         s.require(self.is_up(s, b), ~s.live.has(b))
         s.live = s.live | {b}
         self.read_everything(s, b)
@@ -195,11 +191,9 @@ class ZookeeperWatches(PartitionState):
         who = f"{b}, which still leads in its own eyes," if leads else f"{b}"
         return f"{who} gets a new ZooKeeper session, registers, and will read every path again"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
     def broker_startup(self, s: State, b: Any) -> None:
         """A broker whose last session is over starts, registers, and reads everything."""
-        if not self.has_crashes:
-            return
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
         s.live = s.live | {b}

@@ -188,7 +188,7 @@ def path_text(path: Path) -> str:
 
 
 def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value:
-    """A value in which the part at a path is another."""
+    """A copy of a value with another part at a path."""
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -203,7 +203,7 @@ def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value
 def run(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> State | None:
     """The state after an instance of an action; None where it is disabled or does not exist.
 
-    `method` is the plain function of the class. Raises `EvaluationError` where the instance has no meaning.
+    `method` is the plain function of the class. Raises `EvaluationError` where the instance is undefined.
     """
     s = ConcreteState(model, state, writable=True)
     if _is_disabled(s, method, model, s, *arguments):
@@ -253,7 +253,7 @@ def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments:
 
 
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:
-    """Whether a predicate holds; `EvaluationError` where it has no meaning."""
+    """Whether a predicate holds; `EvaluationError` where it is undefined."""
     result = heeded(predicate, model, ConcreteState(model, state))
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
@@ -268,7 +268,7 @@ def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
 
 
 def decided(condition: Any) -> bool:
-    """Whether a condition holds; `EvaluationError` where it has no meaning."""
+    """Whether a condition holds; `EvaluationError` where it is undefined."""
     if isinstance(condition, Undefined):
         raise EvaluationError(condition._failure.what, condition._failure.where)
     return condition if isinstance(condition, bool) else bool(condition.value)

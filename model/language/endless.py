@@ -20,7 +20,7 @@ def below(end: Any) -> Any:
 def one_past_last(limit: Any, holds: Callable[[Any], Any]) -> Any:
     """One past the greatest number below `limit` for which `holds` is true, 0 if there is none.
 
-    The limit is a number of the state, the end of a log, say. `holds` must mean something for every number below it.
+    The limit is a number of the state, the end of a log, say. `holds` must be defined for every number below it.
 
     >>> one_past_last(5, lambda offset: offset * offset < 10)
     4

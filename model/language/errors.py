@@ -68,7 +68,7 @@ class NoSuchAttribute(ModelError, AttributeError):
 
 
 class EvaluationError(Exception):
-    """A state in which the model has no meaning: a value outside its domain, an offset past a log's end.
+    """A state that the model cannot evaluate: a value outside its domain, an offset past a log's end.
 
     `what` says which variable or expression and with which value, `where` is `file:line` of the model.
     """
@@ -108,7 +108,7 @@ def caller() -> str:
 
 @cache
 def _name_of(file: str) -> str:
-    """The name of a file without its folders; asked for again and again, wherever a state has no meaning."""
+    """The name of a file without its folders; asked for again and again, wherever a state is undefined."""
     return Path(file).name
 
 
@@ -226,7 +226,7 @@ class OfTheState:
         return False
 
     def _operators(self) -> tuple[str, str]:
-        """What to say of an operator that there is not, and what to write instead."""
+        """What to say of an unknown operator, and what to write instead."""
         return UNKNOWN_OPERATOR, "use the operators of its parts"
 
     def _refused(self, other: object = None) -> NoReturn:

@@ -7,7 +7,7 @@ member, a *broker* its index (-1 is "none"), a *set* of brokers a bit mask.
 `SEMANTICS` says what each operator means on integers. Engines translate operators, nothing else.
 
 Every expression has a value in every state: where a model's own operation has none (the record at an offset past
-the log's end), the layer above pairs the expression with the condition under which it means something.
+the log's end), the layer above pairs the expression with the condition under which it is defined.
 """
 
 from __future__ import annotations

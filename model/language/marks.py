@@ -21,7 +21,7 @@ ParameterDomain = Domain | Callable[[Any], Domain]
 
 @dataclass(frozen=True)
 class Action:
-    """What `@action` says of a method: its parameters, who acts, whether it disturbs or heals, what is promised."""
+    """What `@action` says of a method: parameters, actor, whether it disturbs or heals, promises, at which settings."""
 
     parameters: dict[str, ParameterDomain]
     actor: str
@@ -29,6 +29,7 @@ class Action:
     fair: Fair | None = None
     together: tuple[str, ...] | None = None
     handler: str | None = None
+    where: Callable[[Any], Any] | None = None
 
 
 def action(
@@ -40,6 +41,7 @@ def action(
     fair: Fair | None = None,
     together: tuple[str, ...] | None = None,
     handler: str | None = None,
+    where: Callable[[Any], Any] | None = None,
     **parameters: ParameterDomain,
 ) -> Callable[[Method], Method]:
     """Marks a method `(self, s, ...)` as an action.
@@ -47,6 +49,9 @@ def action(
     `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
     keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
     a client's write, an arbitrary election) may happen or not; everything else is *healing*.
+
+    `where` says at which settings there is such an action: a function from the model to whether it is there. At others
+    it is switched off: it has no instance, and no report misses it.
 
     Of a healing action it is promised that no instance stays able to happen and never does (`fair="weak"`), nor is
     able to again and again (`fair="strong"`, for what happens within the step that enables it), or nothing is
@@ -57,6 +62,8 @@ def action(
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
     if not isinstance(perturbation, bool):
         raise mistake(f"perturbation={perturbation!r}", "write True or False")
+    if where is not None:
+        require_own(where, 1, "where of @action", "(model)")
     _require_promise(perturbation, fair, together, handler, parameters)
 
     def mark(method: Method) -> Method:
@@ -69,7 +76,7 @@ def action(
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
         _require_domains(method, f"action {method.__name__}", parameters)
-        method.__action__ = Action(parameters, actor, perturbation, fair, together, handler)  # type: ignore[attr-defined]
+        method.__action__ = Action(parameters, actor, perturbation, fair, together, handler, where)  # type: ignore[attr-defined]
         return method
 
     return mark

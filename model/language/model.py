@@ -222,17 +222,21 @@ class Model:
         return BrokerId(number)
 
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        """Each choice of an action's parameters as (domain, value), in the order of labels."""
+        """Each choice of an action's parameters as (domain, value), in the order of labels; none if switched off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        yield from self._choices(spec.parameters, method)
+        if spec.where is None or spec.where(self):
+            yield from self._choices(spec.parameters, method)
 
     def initial_choices(self) -> Iterator[tuple[tuple[Domain, Value], ...]]:
         """Each choice of the parameters of `initial`."""
         yield from self._choices(getattr(type(self).initial, "__initial__", {}), type(self).initial)
 
-    def _choices(
-        self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
-    ) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+    def parameter_domains(self, method: Callable[..., Any]) -> dict[str, Domain]:
+        """The domain of each parameter of an action at these settings, whether they switch it off or not."""
+        spec: Action = method.__action__  # type: ignore[attr-defined]
+        return self._resolved(spec.parameters, method)
+
+    def _resolved(self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]) -> dict[str, Domain]:
         given = {name: d if isinstance(d, Domain) else d(self) for name, d in parameters.items()}
         for name, domain in given.items():
             if not isinstance(domain, Domain):
@@ -244,7 +248,12 @@ class Model:
         for domain in given.values():
             for of in scalarsets(domain):
                 self._require_counted(of)
-        domains = [self.resolved(domain) for domain in given.values()]
+        return {name: self.resolved(domain) for name, domain in given.items()}
+
+    def _choices(
+        self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
+    ) -> Iterator[tuple[tuple[Domain, Value], ...]]:
+        domains = list(self._resolved(parameters, method).values())
         count = product(map(values_of, domains))
         if count > MOST_INSTANCES:
             what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"

@@ -106,7 +106,7 @@ class _Shapes:
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def of(self, value: Any) -> Any:
-        """The shape of a value; of one that was met before, which one it is."""
+        """The shape of a value; for a value that was met before, its number."""
         kind = type(value)
         if kind in PLAIN:
             return kind, value

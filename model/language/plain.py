@@ -3,7 +3,7 @@
 A log is a tuple, a set a frozenset, an assignment replaces a part of the state. Names of methods are those of
 `symbolic`, with which this shares no code.
 
-An operation without a meaning (the record past a log's end) gives `Undefined`, which spreads, except that
+An undefined operation (the record past a log's end) gives `Undefined`, which spreads, except that
 `false & undefined` is false and `true | undefined` is true: it becomes an `EvaluationError` only if it decides.
 """
 

@@ -29,8 +29,8 @@ class Profile:
 def profiles_of(cls: type[AtSettings]) -> dict[str, Profile]:
     """A model's profiles by name, those of the class it is built upon first.
 
-    What a class says anew of a setting (a fixed value, another default) is nearer than an inherited profile, which
-    then says nothing of that setting.
+    If a class gives a setting a fixed value or another default, this counts more than an inherited profile, which then
+    says nothing of that setting.
     """
     found: dict[str, Profile] = {}
     for owner in reversed(cls.__mro__):

@@ -324,7 +324,7 @@ class Reading:
     def _generated(
         self, node: ast.GeneratorExp, at: int, known: dict[str, Any], of_all: bool, among: Any
     ) -> Iterator[Any]:
-        """The conditions of a quantifier; `among` is under which a choice is one."""
+        """The conditions of a quantifier; `among` is the condition that a choice must fulfil."""
         if at == len(node.generators):
             yield self._conditional(among, partial(self._condition, node.elt, known), of_all)
             return

@@ -89,7 +89,7 @@ def specified(specification: type[Model], model: Model, mapping: Callable[..., A
 
 
 def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> tuple[list[Expression], Expression]:
-    """For each leaf of the specification its value over the leaves of the model, and where one has none.
+    """For each leaf of the specification its value over the leaves of the model, and the states where it has none.
 
     Raises `ModelError` for a mapping that gives something else than values of the specification's variables.
     """

@@ -1,9 +1,10 @@
 """How a method of a model is run: its code asks where Python would let something pass.
 
 The functions of a modeller get other code before they first run: the same, but that it puts questions to the language
-(`asking`). A file asks as a whole once a method of a model is in it or names something of it. Whatever else is called
-while a method runs gets code that asks as it is called, also in packages that are installed; Python's own library does
-not. Models that ship are left as they are, for speed; a test puts them through the same.
+(`asking`). All functions of a file ask in this way as soon as it has a method of a model, or such a method names
+something of it. Whatever else is called while a method runs gets code that asks as it is called, also in packages that
+are installed; Python's own library does not. Models that ship are left as they are, for speed; a test puts them through
+the same.
 """
 
 from __future__ import annotations

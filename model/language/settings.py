@@ -24,10 +24,10 @@ class Setting:
     """A named parameter of a model: default, range or choices, and one line of meaning.
 
     `counts` is `broker`, or another scalarset, on the setting that says how many there are. `bound` is a predicate over
-    states: those in which the setting keeps the model from going on ("the log is full"). `leaves_out` has, by value,
-    what does happen in the system and not with that value: a report says so, for what holds then holds only without it.
-    With `recorded=False`, for one that a model has got since scenarios of it are recorded, files of traces and
-    scenarios say it only where it is not the default.
+    states: the states in which the setting keeps the model from going on ("the log is full"). `leaves_out` has for some
+    values what happens in the real system but not in the model: a report says so, because a verdict then holds only
+    without it. `recorded=False` is for a setting that a model got after scenarios of it were recorded: files of traces
+    and scenarios name it only where it is not the default.
     """
 
     default: int | bool | str

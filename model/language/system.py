@@ -66,7 +66,7 @@ def shown(data: Any) -> str:
 class Transition:
     """An instance of an action: in states where `guard` holds, leaves take the values of `updates`, the others stay.
 
-    Where `failure` holds, the instance has no meaning (a value leaves its domain): an evaluation error. Where `cut`
+    Where `failure` holds, the instance is undefined (a value leaves its domain): an evaluation error. Where `cut`
     holds, nothing but the room that the search has keeps it from happening (`s.room`).
     """
 
@@ -86,7 +86,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A named condition on states with its sentence; where `failure` holds it has no meaning."""
+    """A named condition on states with its sentence; where `failure` holds it is undefined."""
 
     name: str
     sentence: str
@@ -99,8 +99,8 @@ class Question:
     """An instance of a property: is there a fair behaviour that, from a `source` on, never leaves the `region`?
 
     Again and again it is where `mark` holds, and takes one of the actions in `never`, if there are any. `initially`
-    says that only initial states are sources. Of a `stable` one the question is whether a step leaves the region. Where
-    `failure` holds, the property has no meaning.
+    says that only initial states are sources. For a `stable` property the question is whether a step leaves the region.
+    Where `failure` holds, the property is undefined.
     """
 
     name: str

@@ -305,7 +305,7 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """Those that are not about what a setting switches off (`UnknownName`)."""
+    """The properties that can be asked; others are about something that a setting switches off (`UnknownName`)."""
     sheet, found = _Sheet(model, *layout(model)), {}
     for name, asked in properties.items():
         with suppress(UnknownName):

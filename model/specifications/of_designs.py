@@ -20,7 +20,7 @@ def _settings(m: Any) -> dict[str, Any]:
 @refinement(of="replicated-log", settings=_settings)
 @needs("log", "replica", "committed", "acknowledged", family="designs")
 def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
-    """Committed, acknowledged and read is what clients saw of that; a legitimate leader speaks for the log."""
+    """Clients saw which records were committed, acknowledged and read; a legitimate leader speaks for the log."""
     found: dict[str, Any] = {
         "committed": [s.committed[p].records for p in m.all_partitions],
         "agreed": [_is_agreed(m, s, p) for p in m.all_partitions],

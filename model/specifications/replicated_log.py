@@ -7,8 +7,8 @@ times, and not only when somebody speaks, is asked for by `must_keep`. A consume
 far the log goes, as readers are told: never past what is committed. After a failover it may be less than before, until
 the new leader has learnt how much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
 
-Left out: who commits, and how long that takes. That it happens at all is what the properties at the end say, of fair
-behaviours.
+Left out: who commits, and how long that takes. The properties at the end say, of fair behaviours, that it happens at
+all.
 """
 
 from __future__ import annotations
@@ -99,36 +99,28 @@ class ReplicatedLog(Model):
         s.require(~s.acknowledged[i], some(self.is_committed(s, p, i) for p in range(self.partitions)))
         s.acknowledged[i] = True
 
-    @action(p=any_partition, actor="a consumer")
+    @action(p=any_partition, actor="a consumer", where=lambda m: m.consumers)
     def read_next(self, s: Any, p: int) -> None:
         """A consumer reads the next record that is committed."""
-        if not self.consumers:
-            return
         s.require(s.read[p].length < s.committed[p].length)
         s.read[p].append(s.committed[p].at(s.read[p].length))
 
-    @action(p=any_partition, end=any_end, actor="the log")
+    @action(p=any_partition, end=any_end, actor="the log", where=lambda m: m.end_offsets != "untold")
     def show(self, s: Any, p: int, end: int) -> None:
         """Readers are told how far the log goes: no further than it does, and with KIP-207 never less than before."""
-        if self.end_offsets == "untold":
-            return
         s.require(s.shown[p] != end, end <= s.committed[p].length)
         if self.end_offsets == "never-fall":
             s.require(s.shown[p] < end)
         s.shown[p] = end
 
-    @action(p=any_partition, actor="the log")
+    @action(p=any_partition, actor="the log", where=lambda m: not m.must_keep)
     def lose_or_find(self, s: Any, p: int) -> None:
         """What is committed is nowhere while nobody asks for it, or is found again."""
-        if self.must_keep:
-            return
         s.kept[p] = ~s.kept[p]
 
-    @action(p=any_partition, actor="the owner")
+    @action(p=any_partition, actor="the owner", where=lambda m: m.deletions)
     def delete(self, s: Any, p: int) -> None:
         """The owner deletes the log: with it all that was told of it is forgotten."""
-        if not self.deletions:
-            return
         s.require(~s.committed[p].is_empty)
         for i in range(self.max_records):
             s.acknowledged[i] = when(self.is_committed(s, p, i), False, s.acknowledged[i])

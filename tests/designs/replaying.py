@@ -26,6 +26,8 @@ class Story:
             self.state = self.state if after is None else after
 
     def _after(self, line: str) -> State | None:
+        if line not in self.instances and line.partition("(")[0] in self.interpreter.switched_off:
+            return None
         return self.interpreter.step(self.state, self.instances[line])
 
     def holds(self) -> dict[str, bool | None]:

@@ -58,6 +58,14 @@ WHO = '@action without who acts; write @action(actor="controller"), or name a pa
 TAKEN = "already; choose another name"
 FEW = "choices of its parameters, of 10,000 at most; give them smaller domains"
 MISTAKES: dict[str, tuple[dict[str, str], str]] = {
+    "where-that-is-no-function": (
+        {"ACTION": '@action(actor="clock", where=True)'},
+        "10: where of @action is True; give a function of (model), of your own",
+    ),
+    "where-that-takes-the-state": (
+        {"ACTION": '@action(actor="clock", where=lambda m, s: True)'},
+        "10: where of @action takes (m, s); take (model)",
+    ),
     "domain-of-a-type": ({"VARIABLES": '"x": bool'}, f"6: variable 'x' is <class 'bool'>; {GIVE_IT}"),
     "ends-of-a-number": ({"VARIABLES": '"x": number(0, 2.5)'}, "7: number(0, 2.5); give two whole numbers"),
     "ends-that-are-flags": (

@@ -134,6 +134,10 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
     "set |": (lambda m, s: (s.isr | s.live).size == 2, lambda v: len(v["isr"] | v["live"]) == 2),
     "set &": (lambda m, s: (s.isr & s.live).size == 1, lambda v: len(v["isr"] & v["live"]) == 1),
     "set -": (lambda m, s: (s.isr - s.live).size == 1, lambda v: len(v["isr"] - v["live"]) == 1),
+    "constant set -": (
+        lambda m, s: (set(m.brokers) - s.isr).size == 1,
+        lambda v: len({0, 1, 2} - v["isr"]) == 1,
+    ),
     "set <=": (lambda m, s: s.isr <= s.live, lambda v: v["isr"] <= v["live"]),
     "set >=": (lambda m, s: s.isr >= s.live, lambda v: v["isr"] >= v["live"]),
     "set including": (lambda m, s: s.isr.including(s.x) == s.live, lambda v: v["isr"] | {v["x"]} == v["live"]),

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import z3
 
-from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, Numbers, Terms
+from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
+from isrcheck.checker.exports import promela, tla
 from isrcheck.checker.kernel import lanes, operators, programs
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.verdicts import Verdicts
+from isrcheck.checker.symmetry.exchanges import CONSTRUCTORS
 from isrcheck.model.language import EvaluationError
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.concrete import holds, run
@@ -34,6 +36,15 @@ FEW = STATES[:16]
 """For z3, which takes its time."""
 SHEET = _Sheet(MODEL, *layout(MODEL))
 Answer = list[Any]
+WRITTEN_IN = {
+    "reference": "model/language/plain.py",
+    "semantics": "model/language/symbolic, expressions.py",
+    "columns": "checker/kernel/operators.py, layout.py",
+    "compiled": "checker/kernel/lanes.py, layout.py",
+    "z3-bit-vectors": "checker/engines/symbolic/terms.py",
+    "z3-integers": "checker/engines/symbolic/terms.py",
+}
+"""Where to look if an engine alone is wrong; what all but the first get wrong is in the files of `semantics`."""
 
 
 @cache
@@ -60,6 +71,38 @@ def system(writes: Sequence[str]) -> TransitionSystem:
 
 EMPTY = system([])
 ENCODED = {state: EMPTY.encode(state) for state in STATES}
+
+
+# --- nothing is left out --------------------------------------------------------------------------------------------
+
+
+TABLES = {
+    "checker/kernel/operators.py": operators.OPERATORS.keys(),
+    "checker/kernel/lanes.py": lanes._OPERATORS.keys(),
+    "checker/engines/symbolic/terms.py": OPERATORS.keys(),
+    "checker/symmetry/exchanges.py": {*CONSTRUCTORS, "only"},
+    "checker/exports/tla.py": tla._FORMS.keys(),
+    "checker/exports/promela.py": {*promela._FORMS, "has", "only", "size"},
+}
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_every_operator_of_expressions_is_in_each_table(file: str) -> None:
+    assert not (missing := e.SEMANTICS.keys() - TABLES[file]), f"{file} has nothing for {missing}"
+    assert not (more := TABLES[file] - e.SEMANTICS.keys()), f"{file}: SEMANTICS of expressions.py lacks {more}"
+
+
+def test_every_operator_of_expressions_is_in_some_operation() -> None:
+    roots = [root for operation in READ for root in traced(operation)]
+    updates = [update for operation in WRITE for update in assignment(operation).updates.values()]
+    seen = {node.operator for node in e.topological([*roots, *updates])}
+    assert not (missing := e.SEMANTICS.keys() - seen), f"tests/operators/everything.py has no operation with {missing}"
+
+
+def test_every_operation_is_true_and_false_somewhere() -> None:
+    for operation, (_, meaning) in READ.items():
+        found = {meant(meaning, state) for state in STATES}
+        assert {bool(x) for x in found if x is not None} == {True, False}, operation
 
 
 # --- what is read ---------------------------------------------------------------------------------------------------
@@ -165,7 +208,9 @@ def test_what_is_read(operation: str, engine: str) -> None:
     for state, answer in zip(STATES, found, strict=False):
         meaning = meant(READ[operation][1], state)
         wanted = None if meaning is None else bool(meaning)
-        assert answer == wanted, f"{operation} on {engine}: {answer}, not {wanted}, in {plain(state)}"
+        assert answer == wanted, (
+            f"{operation} on {engine} ({WRITTEN_IN[engine]}): {answer}, not {wanted}, in {plain(state)}"
+        )
 
 
 # --- what is assigned -----------------------------------------------------------------------------------------------
@@ -220,21 +265,6 @@ def test_what_is_assigned(operation: str, engine: str) -> None:
     for state, after in zip(STATES, WRITERS[engine](operation), strict=True):
         wanted = meant(WRITE[operation][1], state)
         wanted = None if wanted is None else tuple(wanted.values())
-        assert after == wanted, f"assigning {operation} on {engine}: {after}, not {wanted}, from {state}"
-
-
-# --- nothing is left out --------------------------------------------------------------------------------------------
-
-
-def test_every_operator_of_expressions_is_in_some_operation() -> None:
-    roots = [root for operation in READ for root in traced(operation)]
-    updates = [update for operation in WRITE for update in assignment(operation).updates.values()]
-    seen = {node.operator for node in e.topological([*roots, *updates])}
-    assert seen >= e.SEMANTICS.keys()
-    assert e.SEMANTICS.keys() == operators.OPERATORS.keys() == lanes._OPERATORS.keys()
-
-
-def test_every_operation_is_true_and_false_somewhere() -> None:
-    for operation, (_, meaning) in READ.items():
-        found = {meant(meaning, state) for state in STATES}
-        assert {bool(x) for x in found if x is not None} == {True, False}, operation
+        assert after == wanted, (
+            f"assigning {operation} on {engine} ({WRITTEN_IN[engine]}): {after}, not {wanted}, from {state}"
+        )

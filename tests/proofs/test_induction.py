@@ -39,7 +39,7 @@ def test_three_states_of_the_ring_are_enough() -> None:
 def test_a_reachable_violation_is_one() -> None:
     # 0 1 2 3 5 6 7: seven states; within them the base finds it, before that the step does.
     base = induction(loaded(Ring), {"reaches": True}, None, 7, LIMITS)
-    assert (base.verdict, base.exit_code) == ("violated", 12)
+    assert (base.verdict, base.exit_code) == ("violated", 12), "checker/proofs/induction.py: the base misses a path"
     assert base.violation is not None
     assert [s.state[0] for s in base.violation.steps] == [0, 1, 2, 3, 5, 6, 7]
     step = induction(loaded(Ring), {"reaches": True}, None, 1, LIMITS)

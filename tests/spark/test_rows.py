@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.spark import files, kernels, rows, tasks
+from isrcheck.checker.engines.spark import files, kernels, queries, rows, tasks
 from isrcheck.checker.engines.spark.search import sizes
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.hashing import owner_hash
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.model.language.expressions import Leaf
 from tests.agreement.profiles import examples
 from tests.kernel.toys import grid
 
@@ -191,3 +193,14 @@ def test_the_newest_files_are_read_first_and_no_others_for_what_they_have(tmp_pa
     new, read = merged(every)
     assert new == 400
     assert read > size[older["path"]] / 2
+
+
+def test_queries_read_the_numbers_that_were_packed() -> None:
+    """checker/engines/spark/queries.py: without Spark, for what executors run is plain functions."""
+    ends = [(-3, 4), (0, 1), (5, 5), (-(1 << 40), 1 << 20), (7, 300)]
+    layout = Layout([Leaf(i, f"x{i}", "number", low, high) for i, (low, high) in enumerate(ends)])
+    given = [tuple(high for _, high in ends), tuple(low for low, _ in ends), (0, 1, 5, 12, 299)]
+    read = [queries.leaf(layout.pack(given), [x.word, x.shift, x.width, x.low]).tolist() for x in layout.places]
+    assert read == [list(column) for column in zip(*given, strict=True)], (
+        "checker/engines/spark/queries.py: leaf reads other numbers"
+    )

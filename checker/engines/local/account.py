@@ -62,7 +62,7 @@ class Account:
             raise OutOfMemory from error
 
     def free(self, array: Words) -> None:
-        """What was allocated is not used any more; it goes with the array."""
+        """Memory that was allocated and is not used any more; it goes with the array."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))
 
 

@@ -138,7 +138,7 @@ class Checkpoint:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
-        """What is known of each level, with its states, some at a time, which are to be taken before the next level.
+        """The known facts of each level, with its states, some at a time; take them before you ask for the next level.
 
         Nothing of a damaged file is believed, though that may be seen only at its end.
         """

@@ -1,4 +1,4 @@
-"""What states are made of, numbered: the different values of each word, and pairs of numbers up to the name."""
+"""The parts of states, numbered: the different values of each word, and pairs of numbers up to the name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Breadth-first search, level by level: expand, hash, insert what is new, then look at the new states.
 
 Workers are threads; they take batches of the level from a common counter and insert into a common store without locks.
-What a search finds depends neither on their number nor on their order: levels are sets, and all else is sums, least
+The result of a search depends neither on their number nor on their order: levels are sets, and all else is sums, least
 and greatest values.
 """
 
@@ -51,7 +51,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """As many of these workers as half of the memory has room for, one at least."""
+    """The number of these workers for which half of the memory has room, one at least."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
@@ -174,7 +174,7 @@ class Search(Levelwise):
 
     @property
     def _tally(self) -> Integers:
-        """What the workers have counted in this level, together."""
+        """The counts of all workers in this level, added up."""
         tallies = np.stack([w.tally for w in self._workers])
         total: Integers = tallies.sum(axis=0)
         total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
@@ -256,7 +256,7 @@ class Search(Levelwise):
             self._between(level, time.perf_counter() - before, self._sum(loops.EXPANDED) - already)
 
     def _begin(self, work: Work) -> list[Worker]:
-        """Who shall do this work, of which the first batch is next."""
+        """The worker that shall do this work, whose first batch is next."""
         self.store.queue.shared[loops.NEXT] = 0
         return self._workers[: max(1, work.batches // BATCHES_EACH)]
 
@@ -309,7 +309,7 @@ class Search(Levelwise):
         return np.array(addresses, dtype=np.int64)
 
     def _look_over(self) -> None:
-        """What the kernel says of new states that no worker has looked at yet."""
+        """The kernel's verdicts on new states that no worker has looked at yet."""
         for worker in self._workers:
             loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
 

@@ -1,4 +1,4 @@
-"""What every search level by level has in common: when it stops, and what its whole levels say together."""
+"""The common part of every search by levels: when it stops, and the totals of its whole levels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Level:
-    """A whole level, and the expansion of the one before, of which it is the new states.
+    """A whole level: the new states from the expansion of the level before.
 
     `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
     states its orbits have, which are as many as its states are where no symmetry is used.
@@ -76,7 +76,7 @@ class Levelwise:
 
     @property
     def _tally(self) -> Integers:
-        """What was counted in this level."""
+        """The counts of this level."""
         raise NotImplementedError
 
     @property
@@ -85,7 +85,7 @@ class Levelwise:
         raise NotImplementedError
 
     def _between_levels(self) -> None:
-        """What else is to be done after a whole level."""
+        """Any further work after a whole level."""
 
     # --- what is the same -------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class Levelwise:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
 
     def _fold(self, answer: Exploration) -> None:
-        """What the whole levels say."""
+        """The totals over the whole levels."""
         verdicts = self.kernel.verdicts
         for number, level in enumerate(self.history, start=1):
             answer.rejected += level.rejected
@@ -143,7 +143,7 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """What was seen of the level that is not whole."""
+        """The counts of the level that is not whole."""
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

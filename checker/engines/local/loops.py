@@ -8,11 +8,11 @@ single word), and one for each *pair* of numbers of others, until two numbers ar
 dictionary has its values in the order of their numbers, in blocks, and a table to find them in: an entry has 32 bits,
 four of the hash, then the number plus one; 0 is empty. An entry lies at, or after, its slot.
 
-The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name chooses
-one of `PARTITIONS` partitions; what is left of it is a pair of numbers below two bounds, which `permuted` maps one to
-one to a number below their product. Its rest by the number of buckets is the bucket, its quotient is what the entry
-keeps, with the level, and with how many buckets behind its own it lies because those were full. So no two states can
-have one entry, and an entry says which state it is of.
+The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name chooses one
+of `PARTITIONS` partitions; what is left of it is a pair of numbers below two bounds, which `permuted` maps one to one
+to a number below their product. The remainder of its division by the number of buckets is the bucket. The entry keeps
+the quotient, the level, and how many buckets behind its own it lies because those were full. So no two states can have
+one entry, and an entry says which state it is of.
 
 Several workers insert at once and lock nothing: buckets are filled from their beginning, and who finds an empty entry
 puts a state there with one compare-and-swap; where another was faster, the bucket is looked at again. In dictionaries
@@ -196,7 +196,7 @@ def look(typingctx, address, key, mask):
 
 @intrinsic
 def look_wide(typingctx, address, key, mask):
-    """The same of 8 entries of 64 bits."""
+    """Like `look`, on 8 entries of 64 bits."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(64)
 
 
@@ -449,7 +449,7 @@ def permuted(h, first, second, firsts, seconds):
 
 @_compiled
 def recovered(value, partition, firsts, seconds):
-    """The name of which `permuted` made a number in a partition."""
+    """The name from which `permuted` made a number in a partition."""
     first, second = value // seconds, value % seconds
     away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
     second = second - away if second >= away else second + seconds - away
@@ -726,7 +726,7 @@ def advance(
 
 @_compiled
 def look_over(functions, rows, cursor, totals, weight):
-    """What `survey` and `weights` say of the new ones of the rows goes into `totals` and `weight`."""
+    """Adds the verdicts of `survey` and `weights` on the new rows to `totals` and `weight`."""
     call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
     if functions[4] != 0:
         call_batch(functions[4], rows.ctypes.data, cursor[NEW], weight.ctypes.data)

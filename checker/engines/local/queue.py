@@ -17,7 +17,7 @@ SHARE: Final = 16
 
 
 class Queue:
-    """Who has written a chunk full takes the next of `free`; `filled` says how many names each of these has.
+    """Whoever has filled a chunk takes the next of `free`; `filled` has how many names are in each chunk.
 
     `chunks` and `counts` are the addresses and names of the last whole level's, which is that of number `level`, or
     0 where some are gone or an interruption came between. With a spool they are in a file.
@@ -48,7 +48,7 @@ class Queue:
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """What is behind the last whole level becomes this level, and what that had is free."""
+        """The states behind the last whole level become this level, and the chunks of the former level are free."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)

@@ -1,7 +1,7 @@
 """The local engine: exact breadth-first search over packed states, level by level.
 
 A small space, and the first levels of a large one, are explored with arrays alone; what is more, or has anything
-particular, by workers over a store, in compiled code. What is found is the same.
+particular, by workers over a store, in compiled code. The results are the same.
 """
 
 from __future__ import annotations

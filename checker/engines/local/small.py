@@ -149,7 +149,7 @@ class SmallSearch(Levelwise):
         return self._told(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
-        """What it has found where nobody went on with it."""
+        """The findings so far, where nobody went on with the search."""
         return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
     def _told(self, answer: Exploration, deadlock: bool) -> Exploration:

@@ -1,9 +1,9 @@
 """Where the states found are kept: exactly, in four or eight bytes each and a fraction, and without a row for any.
 
-What a state is made of is numbered (`dictionaries`); two numbers are its name, of which an entry of a hash table keeps
-what its place does not say (`loops`). The table is in partitions that grow one at a time, so that memory grows
-smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in a
-queue as well.
+The parts of a state are numbered (`dictionaries`). Two numbers are its name. An entry of a hash table keeps the part of
+the name that its place does not tell (`loops`). The table is in partitions that grow one at a time, so that memory
+grows smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in
+a queue as well.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Store:
         return Work.of(self.queue.chunks, self.queue.counts, bits)
 
     def expanded(self, work: Work) -> None:
-        """Nobody needs the chunks of the last level any more of which all batches were taken."""
+        """Gives back the chunks of the last level whose batches have all been taken."""
         taken = int(np.searchsorted(work.starts[1:], self.queue.shared[loops.NEXT], side="right"))
         self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
 
@@ -176,7 +176,7 @@ class Store:
                 yield self._states(names[first : first + largest])
 
     def every(self, levels: int, largest: int) -> Iterator[tuple[int, Words]]:
-        """The same of the first so many levels, in one pass over the store: each with its level, in no order."""
+        """All states of the first so many levels, in one pass over the store: each with its level, in no order."""
         some = PARTITIONS // 8 if sum(self.sizes[:levels]) > REMEMBERED else PARTITIONS
         for begin in range(0, PARTITIONS, some):
             ends, names = self._found(1, levels, range(begin, begin + some))
@@ -278,8 +278,9 @@ class Store:
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
         """Below what the numbers of a name must be for it to be in a partition, where entries can tell so many apart.
 
-        As they are, if they are large enough: what is kept of a name stays the same then. Or else as large as they can
-        be: the partition must be filled anew when names become larger. Zeros where they cannot be large enough.
+        The bounds as they are, if they are large enough: the bits kept of a name then stay the same. Or else as large
+        as they can be: the partition must be filled anew when names become larger. Zeros where they cannot be large
+        enough.
         """
         row, numbers = self.partitions[p], self._numbers()
         firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])

@@ -1,4 +1,4 @@
-"""Who works in a level: threads, each with arrays of its own for a batch."""
+"""The workers of a level: threads, each with arrays of its own for a batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_BATCH_ROWS: Final = 1 << 19
 
 
 def batch_bits(transitions: int) -> int:
-    """Of which power of two a batch is: fewer states where each may have very many successors."""
+    """The power of two of a batch's size: fewer states where each may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
@@ -29,9 +29,9 @@ def room(transitions: int) -> int:
 
 
 class Worker:
-    """What one thread needs for itself: arrays for a batch of successors, and what it has counted in a level.
+    """The state of one thread: arrays for a batch of successors, and its counts in a level.
 
-    `own` is what a store wants it to have.
+    `own` has the arrays that a store wants each worker to have.
     """
 
     def __init__(self, kernel: Kernel, own: tuple[Words, Words]) -> None:

@@ -1,7 +1,7 @@
 """The inner loops of random walks, compiled by Numba: independent of any model, and all in this one file.
 
-Walks go in *lanes*, one step at a time, all lanes together. What a walk does depends on the seed and on its number
-alone: every choice is drawn from a hash of seed, number and position. So lanes, chunks and threads change nothing.
+Walks go in *lanes*, one step at a time, all lanes together. A walk depends on the seed and on its number alone: every
+choice is drawn from a hash of seed, number and position. So lanes, chunks and threads change nothing.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -86,7 +86,7 @@ def mixed(x):
 
 @_compiled
 def key_of(seed, walk):
-    """What all draws of a walk come from."""
+    """The key from which all draws of a walk come."""
     return mixed(mixed(np.uint64(seed)) + np.uint64(GOLDEN) * np.uint64(walk + 1))
 
 
@@ -187,7 +187,7 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 @_compiled
 def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
-    """Note the states in which an instance has no meaning."""
+    """Note the states in which an instance is undefined."""
     found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]

@@ -1,4 +1,4 @@
-"""Shorter paths to the same kind of end: what a random walk did beside the point is left away.
+"""Shorter paths to the same kind of end: steps of a random walk that do not lead there are left out.
 
 Three things are tried until none helps: to leave out steps and skip those that are then impossible, to leave out what
 goes in a circle, and to take a way round that a small search finds between two states of the path, or to another end.
@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """The steps of each plan that are possible one after the other, up to what is wrong; None if nothing is."""
+        """The possible steps of each plan, one after the other, up to the violation; None if there is none."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -104,7 +104,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """Of some states those in which the wanted transition is enabled, and where it leads."""
+        """The states in which the wanted transition is enabled, and where it leads from each."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]

@@ -91,7 +91,7 @@ class Seen:
         )  # fmt: skip
 
     def add(self, other: Seen) -> None:
-        """What another part has seen as well."""
+        """Adds the observations of another part."""
         least, greatest = (int(f(self.tally[i], other.tally[i])) for f, i in ((min, LEAST), (max, GREATEST)))
         for name in ("taken", "tally", "lengths", "ends", "reached", "cursor"):
             getattr(self, name).__iadd__(getattr(other, name))

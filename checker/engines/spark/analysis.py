@@ -81,7 +81,7 @@ class Difference:
 
 
 def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
-    """What is reachable in one dataset and not in the other, by their common variables."""
+    """The states that are reachable in one dataset and not in the other, by their common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
     schema = "key binary, level int"
     left = spark.over(len(mine["files"]), queries.projections(mine), schema).groupBy("key").min("level")
@@ -104,7 +104,8 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 
 @dataclass(frozen=True)
 class Beyond:
-    """What one dataset has and another has not, by their common variables: projected states by level, and by action.
+    """The states that only one of two datasets has, by their common variables: projected states by level, and by
+    action.
 
     `actions` counts, for each action, the projected states to which a step of it leads from one that both have.
     """
@@ -114,7 +115,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """What only `one` has, which is side 0 or 1 of the common variables."""
+    """The states that only `one` has, which is side 0 or 1 of the common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {

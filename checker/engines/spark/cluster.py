@@ -17,10 +17,10 @@ It does so many in the quarter of a second that a job takes before any state (`s
 class Cluster:
     """Where Spark runs and what it keeps.
 
-    `master` None is where the platform says (spark-submit, spark-defaults, a session that runs), else this machine.
-    `partitions` is the number of owners of states (None: one for each core). `checkpoint` is the folder of a new
-    dataset, `resume` that of one to go on with; without either the states lie in a temporary folder. `conf` are
-    settings of Spark, `transitions` keeps the steps too. `session` is a Spark session that exists already.
+    If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a session that runs), else on
+    this machine. `partitions` is the number of owners of states (None: one for each core). `checkpoint` is the folder
+    of a new dataset, `resume` that of one to go on with; without either the states lie in a temporary folder. `conf`
+    are settings of Spark, `transitions` keeps the steps too. `session` is a Spark session that exists already.
     """
 
     master: str | None = None
@@ -34,5 +34,5 @@ class Cluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """As far as is said here: a platform may say otherwise."""
+        """The Spark of this machine, unless the platform says otherwise."""
         return self.master is None or self.master.startswith("local")

@@ -53,7 +53,7 @@ class Written(io.RawIOBase):
         return self.size
 
     def end(self) -> dict[str, Any]:
-        """What a manifest says of any file."""
+        """The entries that the manifest has for every file."""
         self.stream.close()
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
@@ -101,7 +101,7 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
     """For each owner the files that may have its states, of the level to expand and of all known ones, as JSON.
 
-    A task is given this list as a whole and reads of it what is its own: with many owners each has files of its own.
+    A task gets the whole list and reads its own part: with many owners each has files of its own.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -113,13 +113,13 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """What the plan of a work has for an owner: files by `frontier` and `known`."""
+    """The files that the plan of a work gives to an owner, by `frontier` and `known`."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 
 
 def shared(value: Any) -> Any:
-    """What is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
+    """Data that is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
     return value.value if hasattr(value, "value") else value
 
 

@@ -1,7 +1,7 @@
 """Breadth-first search, level by level, over a dataset: the driver decides and counts, the work is done by tasks.
 
-A level is expanded by Spark, or by this process where it is small; both run the same functions. What is new goes into
-a level that is committed whole. Going on with a dataset walks through its levels as if they had just been found.
+A level is expanded by Spark, or by this process where it is small; both run the same functions. New states go into a
+level that is committed whole. Going on with a dataset walks through its levels as if they had just been found.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Search:
     # --- the answer -------------------------------------------------------------------------------------------------
 
     def _fold(self, answer: Exploration) -> None:
-        """What the whole levels say."""
+        """The totals over the whole levels."""
         verdicts = self.kernel.verdicts
         for level in self.history:
             answer.rejected += level.rejected

@@ -122,7 +122,7 @@ class Spark:
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:
-        """What each executor gets once: in what a task is sent it would be there as often as there are tasks."""
+        """Data that each executor gets once: with the task it would be sent as often as there are tasks."""
         sent = self.context.broadcast(value)
         try:
             yield sent
@@ -135,7 +135,7 @@ class Spark:
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
-        """Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
+        """The paths of files that are missing or changed, among files below a root, given as paths with SHA-256."""
         table = self.over(len(listed), queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 

@@ -1,4 +1,4 @@
-"""How a Spark session begins. What the user and the platform say counts; what is said here are defaults.
+"""How a Spark session begins. The settings of the user and of the platform count; those here are defaults.
 
 The user speaks by `--master` and `--conf`, or by a session that is there already; the platform by `spark-submit`,
 `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of that, once it runs.
@@ -48,7 +48,7 @@ CONNECT: Final = (
 
 
 def session_of(cluster: Cluster) -> Any:
-    """A new session with its own SQL settings, in the context that there is or in one that begins here."""
+    """A new session with its own SQL settings, in the present context or in one that begins here."""
     _require_no_connect(cluster)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

@@ -120,7 +120,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
 
 
 def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
-    """What is new, as far as is known."""
+    """The states that are new as far as is known."""
     kept = np.flatnonzero(new)
     return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 
@@ -148,7 +148,7 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def owned(low: int, high: int) -> str:
-    """What a file says of the owner who wrote it: only the same one merges it with others."""
+    """The owner who wrote a file: only the same owner merges it with others."""
     return f"{low:x}-{high:x}"
 
 

@@ -155,7 +155,7 @@ class LeastPath:
 
 
 def least_state(unrolling: Unrolling, solver: Solver, first: tuple[int, ...]) -> tuple[int, ...]:
-    """The least last state of the paths that a solver allows, of which `first` is one."""
+    """The least last state among the paths that a solver allows; `first` is one of them."""
     template, best = unrolling.template, first
     for position, leaf in enumerate(template.system.leaves):
         term = unrolling.states[-1][position]

@@ -7,7 +7,7 @@ them are kept:
 
 * A broker is mentioned only after the lesser ones of its class. (Else exchange it with such a one that is not mentioned
   so far: nothing changes before the label, and the label becomes lesser.)
-* Of two neighbouring independent instances the lesser comes first. (Else change their order.)
+* The lesser one of two neighbouring independent instances comes first. (Else change their order.)
 
 Since the least path has both, they may be asked for together.
 """
@@ -58,7 +58,7 @@ class MentionOrder:
         return clauses
 
     def _known(self, unrolling: Unrolling, broker: Member, step: int) -> Term:
-        """That a broker is mentioned before a step."""
+        """Whether a broker is mentioned before a step, as a term."""
         return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker.of}{broker.number}")
 
 
@@ -68,10 +68,10 @@ def _flat(groups: list[list[Member]]) -> list[Member]:
 
 
 class IndependenceOrder:
-    """Of two neighbouring independent instances the lesser comes first.
+    """The lesser one of two neighbouring independent instances comes first.
 
     Instances are independent if neither writes what the other reads or writes. Where states are constrained, the state
-    between the two may be outside in one order and inside in the other: then there is no such order.
+    between the two steps may be outside in one order and inside in the other: then no such order exists.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -83,7 +83,7 @@ class IndependenceOrder:
         ]
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """Of a step of an unrolling and the one before."""
+        """Conditions on a step of an unrolling and the one before."""
         if number < 2:
             return []
         before, after = unrolling.links[number - 2 : number]

@@ -110,7 +110,7 @@ class Search:
         return True
 
     def _states(self, level: int) -> None:
-        """What is wrong with the states of a level, which is not clean."""
+        """The errors in the states of a level that is not clean."""
         self.open = [name for name in self.open if not self._met(name, level)]
         meaningless = self._met(MEANINGLESS, level)
         self.found.unrolled = level, level - 1
@@ -120,7 +120,7 @@ class Search:
             raise _Stopped("violation")
 
     def _steps(self, level: int) -> None:
-        """What is wrong with the steps from the states of a level."""
+        """The errors in the steps from the states of a level."""
         if self._met(FAILING, level):
             self._fail(FAILING, level, self._least(FAILING, level))
         if self.deadlock and self._met(STUCK, level):
@@ -175,7 +175,9 @@ class Search:
         return leaves
 
     def _keep_what_is_wrong(self) -> None:
-        """What the last level showed before the search gave up: an error or a deadlock, perhaps not the least one."""
+        """Notes the findings of the last level before the search gave up: an error or a deadlock, perhaps not the least
+        one.
+        """
         try:
             for question in (MEANINGLESS, FAILING):
                 if question in self._ends:

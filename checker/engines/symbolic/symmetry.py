@@ -21,7 +21,7 @@ EFFORT: Final = 20_000_000
 class Alike:
     """Whether two expressions are equal in every state whose sequences are empty above their length.
 
-    Where z3 gives up they count as different.
+    Where z3 gives up, they count as different.
     """
 
     def __init__(self, system: TransitionSystem, watch: Watch) -> None:
@@ -53,5 +53,5 @@ def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """What a search that enumerates asks about a system, and about values that it wants of states."""
+    """The questions of an enumerating search about a system, and about the values that it wants of states."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -5,8 +5,8 @@ A flag is a Bool. An enum is a bit-vector of its position, a set one bit a broke
 `BITS` writes it as a bit-vector of the width of its interval (two's complement where it can be negative), `INTEGERS` as
 an unbounded integer.
 
-Whether an expression means something is itself an expression (`failure` of a transition or a predicate), so nothing
-here can be undefined; an expression has its value wherever the leaves are in their intervals.
+Whether an expression is defined is itself an expression (`failure` of a transition or a predicate). So nothing here can
+be undefined: an expression has its value wherever the leaves are in their intervals.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Terms:
         return BITS.fresh(name, _coded(leaf.kind, interval(leaf)))
 
     def inside(self, leaves: Sequence[Leaf], state: State) -> list[Term]:
-        """That the leaves are in their intervals, as far as their form does not say so already."""
+        """Whether the leaves are in their intervals, as far as their form does not say so already; as a term."""
         conditions = []
         for leaf, term in zip(leaves, state, strict=True):
             within = interval(leaf)
@@ -162,7 +162,7 @@ class Terms:
         return [condition for condition in conditions if not z3.is_true(condition)]
 
     def equal(self, leaves: Sequence[Leaf], state: State, values: Sequence[int]) -> list[Term]:
-        """That a state is the one with these values of its leaves."""
+        """Whether a state is the one with these values of its leaves; as a term."""
         return [
             term == self.constant(leaf.kind, value, interval(leaf))
             for leaf, term, value in zip(leaves, state, values, strict=True)
@@ -170,7 +170,7 @@ class Terms:
         ]
 
     def below(self, leaf: Leaf, term: Term, value: int) -> Term:
-        """That a leaf has a lesser value than this one, which it can have."""
+        """Whether a leaf has a lesser value than this one, which it can have; as a term."""
         if leaf.kind == "flag":
             return z3.Not(term) if value else z3.BoolVal(False)
         numbers, coded = self._form(leaf.kind, interval(leaf))

@@ -1,6 +1,6 @@
 """Paths of a transition system as constraints: one state after the other, linked by the instance that is taken.
 
-A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and means something, what
+A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and is defined, what
 each leaf becomes (instances that give a leaf the same expression are grouped), and that a leaf keeps its value where no
 instance that writes it is taken. It is written once, between two states of a template; a step further on is a copy.
 """
@@ -40,7 +40,7 @@ class Link:
         return Link(taken, tuple(z3.Bool(f"{name}!upto!{i}") for i in range(count)))
 
     def below(self, instance: int) -> Term:
-        """That an instance before this one is taken."""
+        """Whether an instance before this one is taken, as a term."""
         return self.upto[instance - 1] if instance else z3.BoolVal(False)
 
     def any(self, instances: Iterable[int]) -> Term:
@@ -56,7 +56,7 @@ class Link:
 
 
 class Template:
-    """What is said of any state and of any step, over the constants of a template."""
+    """The formulas for any state and any step, over the constants of a template."""
 
     def __init__(self, system: TransitionSystem, terms: Terms | None = None) -> None:
         self.system, self.terms = system, terms or Terms()
@@ -128,7 +128,7 @@ class Unrolling:
         return [self.asserted(level - 1, self.template.inside), self._copy(self.template.step, level - 1)]
 
     def asserted(self, level: int, about: Term) -> Term:
-        """What is said of the template's state, said of the state of a level."""
+        """The formulas for the template's state, moved to the state of a level."""
         return z3.substitute(about, *self._pairs(self.template.here, self.states[level - 1]))
 
     def asked(self, level: int, question: str) -> Term:

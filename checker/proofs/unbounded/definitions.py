@@ -1,10 +1,10 @@
 """Names that nothing else has, and the conditions that fix what they stand for.
 
-`one_past_last` and `for_all` up to a bound are values that no term of z3 without quantifiers says. Each becomes a fresh
-name, and a *definition* of it: conditions for all numbers, of which proofs take the instances that they need. Whatever
+`one_past_last` and `for_all` up to a bound are values that no term of z3 without quantifiers says. Each gets a fresh
+name and a *definition* of it: conditions for all numbers, from which proofs take the instances that they need. Whatever
 the state is, there is one value of the name for which they hold, so to assume them is to assume nothing.
 
-What depends on a number for which something is said of all numbers is a fresh function of that number.
+Inside a statement about all numbers, such a name is a fresh function of those numbers.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """What is being read: its definitions, and the numbers for all of which it is said."""
+    """The statement that is being read: its definitions, and the bound numbers for which it must hold."""
 
     book: Book
     found: Definitions
@@ -110,7 +110,7 @@ def _fix(page: _Page, condition: Term, *numbers: tuple[Term, str]) -> None:
 
 
 def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], Any]) -> Any:
-    """What is said of bound numbers; what it defines is defined for each of them."""
+    """The value of a statement at bound numbers; whatever it defines is defined for each of them."""
     with defining(page.book, (*page.enclosing, *numbers)) as inner:
         said = say()
     page.found.add(inner)
@@ -118,7 +118,7 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number below a limit for which it holds, or 0, and where that means something.
+    """One past the greatest number below a limit for which it holds, or 0; and where that is defined.
 
     `holds` gives for a number its truth and where it has one.
     """
@@ -138,9 +138,9 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Whether it holds for all numbers from 0 on below limits, given with their kinds; and where that means something.
+    """Whether it holds for all numbers from 0 up to limits, given with their kinds; and where that is defined.
 
-    As in a loop over them it is false where it is false for one, and else means something where it does for all.
+    As in a loop it is false if it is false for one number. Otherwise it is defined where it is defined for all.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}

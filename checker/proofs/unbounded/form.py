@@ -84,7 +84,7 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """A number of which a goal speaks: all goals speak of the same ones, as many of a kind as any of them has."""
+        """A number of a goal: all goals use the same ones, as many of a kind as any of them has."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
@@ -167,7 +167,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers of which lemmas are assumed: more in later stages."""
+        """The numbers about which lemmas are assumed: more in later stages."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
@@ -205,14 +205,14 @@ class Unbounded:
         return self._instantiated[key][0]
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
-        """That a leaf is a value of its domain, at every index."""
+        """Whether a leaf is a value of its domain, at every index; as a term."""
         if part.endless is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """That a leaf is a value of its domain, at an index of which goals speak."""
+        """Whether a leaf is a value of its domain, at an index of the goals; as a term."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

@@ -1,9 +1,9 @@
 """A model's steps for all bounds at once, from the methods of the model itself.
 
-Every setting that is a bound becomes an integer of which nothing is known but its least value. The methods run as they
-are, on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any
-number of its domain. So what they say of a bound they say of each value that it can have. What loops up to a bound
-cannot run: `below` and `one_past_last` say the same of all numbers.
+Every setting that is a bound becomes an integer about which only its least value is known. The methods run as they are,
+on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any number
+of its domain. So what they say of a bound they say of each value that it can have. Loops up to a bound cannot run;
+`below` and `one_past_last` say the same of all numbers.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """That domains have values: a model with an empty one is refused before anything is asked of it."""
+        """Conditions that domains have values: a model with an empty one is refused before anything is asked of it."""
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
@@ -176,7 +176,7 @@ class Relation:
     `choice` has the value of each parameter of the action, `...` where it is one of the numbers.
 
     The step happens where `guard` holds; there `after` are the leaves after it, with the names that `definitions` fix.
-    Where `failure` holds it has no meaning.
+    Where `failure` holds it is undefined.
     """
 
     action: str
@@ -231,6 +231,8 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
     found, model = [], free.model
     for name, method in model.actions().items():
         spec: Action = method.__action__  # type: ignore[attr-defined]
+        if spec.where is not None and not spec.where(model):
+            continue
         for choice, given, numbers, within in arguments(model, spec.parameters, fresh_numbers(free.book)):
             s = UnboundedState(model, layout, before, True)
             with defining(free.book) as definitions:

@@ -40,7 +40,7 @@ class Unbounded(OfTheState):
 
 
 class Scalar(Unbounded):
-    """A value of a scalar domain: its terms, and where it means something."""
+    """A value of a scalar domain: its terms, and where it is defined."""
 
     __slots__ = ("terms", "defined", "domain")
 
@@ -106,7 +106,7 @@ class UnboundedFlag(Scalar):
 
     @property
     def truth(self) -> Term:
-        """It means something and is true."""
+        """It is defined and true."""
         return both(self.defined, self.term)
 
     def choose(self, yes: Any, no: Any) -> Any:
@@ -134,7 +134,7 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 
 
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
-    """Where `a & b` (or, dually, `a | b`) has a value: both have one, or one of them decides alone."""
+    """Where `a & b` (or, dually, `a | b`) has a value: if both have one, or if one of them decides alone."""
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
     alone = (both(x.defined, decides(x.term)) for x in (a, b))
@@ -209,7 +209,7 @@ class UnboundedNumber(Scalar):
     # What the operators of the language ask of a bound; models have no need of it.
 
     def as_end(self) -> End:
-        """What stands for this number as an end of a domain."""
+        """A term for this number as an end of a domain."""
         return End(z3.simplify(self.term), self._kind)
 
     def below(self) -> Below:
@@ -236,7 +236,7 @@ class Below:
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether it holds for every choice, of which these numbers are a part."""
+        """Whether it holds for every choice of some parameters; these numbers are a part of the choice."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

@@ -1,8 +1,8 @@
-"""What a domain is stored as without bounds: terms of z3, one for each leaf.
+"""The form in which a domain is stored without bounds: terms of z3, one for each leaf.
 
-A bound is an integer like any other: a constant of z3 of which nothing is known but the least value of its setting.
-A number, an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set one Bool a
-broker. What there is once per offset of a log without an end, or per number without a greatest, is an Array from Int.
+A bound is an integer like any other: a constant of z3 about which only the least value of its setting is known. A
+number, an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set one Bool a
+broker. Values for each offset of a log without an end, or for each number without a greatest, are an Array from Int.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path, its scalar domain, and of which kind of number there is one for each, if of any."""
+    """One leaf: its path, its scalar domain, and the kind of number for each of which there is one, if any."""
 
     path: str
     domain: Domain
@@ -148,7 +148,7 @@ def _endless(element: Domain, of: str | None) -> list[Part]:
 
 
 def inside(domain: Domain, term: Term) -> list[Term]:
-    """That an Int is a value of a scalar domain."""
+    """Whether an Int is a value of a scalar domain, as a term."""
     low, high = 0, None  # type: Any, Any
     match domain:
         case Number():

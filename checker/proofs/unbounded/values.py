@@ -1,7 +1,7 @@
-"""What a model's methods compute with where there are no bounds: the language's third meaning, in terms of z3.
+"""The values of a model's methods where there are no bounds: the language's third semantics, in terms of z3.
 
-Scalars carry their terms and the condition under which they mean something; structures lie at a place of the state or
-are values of their own. Methods have the names that `plain` and `symbolic` give them.
+Scalars carry their terms and the condition under which they are defined; structures lie at a place of the state or are
+values of their own. Methods have the names that `plain` and `symbolic` give them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from isrcheck.model.language.errors import ModelError, OfTheState, caller, mista
 
 
 class Holding(Protocol):
-    """What places ask of the state that they lie in; `relation` has it."""
+    """The questions of places to the state in which they lie; `relation` answers them."""
 
     def _read(self, leaf: int) -> Term: ...
     def _before(self, leaf: int) -> Term: ...
@@ -50,7 +50,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value lies in the state: leaves from `start` on, of endlessly many the one at `index`."""
+    """The place of a value in the state: leaves from `start` on; of endlessly many the one at `index`."""
 
     state: Holding
     start: int

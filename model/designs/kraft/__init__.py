@@ -45,7 +45,7 @@ class Kraft(BrokerLifecycle):
         return self.leads(s, p, b) & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader in the epoch that there is now."""
+        """Whether a replica follows a leader in the present epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
     def serves_the_topic(self, s: KraftState, p: int, b: Any) -> Any:

@@ -69,11 +69,9 @@ class AlterPartitionManager(MetadataLog):
     def forget_alteration(self, s: KraftState, p: int, b: Any) -> None:
         s.alteration[p][b] = self.no_alteration()
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    @action(p=any_partition, b=broker, actor="b", perturbation=True, where=lambda m: m.lost_responses)
     def lose_response(self, s: KraftState, p: int, b: Any) -> None:
         """NodeToControllerChannelManager: the answer is lost with the connection, and the leader asks again."""
-        if not self.lost_responses:
-            return
         request = s.alteration[p][b]
         s.require(s.lost_responses < self.lost_responses, request.stage != "none", request.stage != "asked")
         s.lost_responses += 1

@@ -104,11 +104,9 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly | {b}
 
-    @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True)
+    @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True, where=lambda m: m.crashes)
     def crash(self, s: KraftState, b: Any, on_disk: int) -> None:
         """A broker stops; its log survives."""
-        if not self.crashes:
-            return
         s.require(s.crashes < self.crashes, s.up.has(b))
         s.crashes += 1
         if not self.clean_crashes:
@@ -119,14 +117,12 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         did = "is shut down, and the controller not told" if self.clean_crashes else "is killed"
         return f"{b} {did}{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.directory_failures)
     def handle_log_dir_failure(self, s: KraftState, b: Any) -> None:
         """handleLogDirFailure: the directory of a replica fails; the broker runs on without the replica.
 
         The log in the directory is lost. After its next start the broker has another directory, which is empty.
         """
-        if not self.directory_failures:
-            return
         s.require(s.directory_failures < self.directory_failures, self.runs(s, b), ~s.offline.has(b))
         s.require(some(s.replica[p][b].role != "none" for p in self.all_partitions))
         s.directory_failures += 1
@@ -143,15 +139,15 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """What is volatile of a partition is gone: roles, what a leader knows, fetches under way."""
+        """Forgets the volatile state of a partition: roles, what a leader knows, fetches under way."""
         self.forget_partition(s, p, b)
         self.drop_answers(s, p, b)
 
-    @action(b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True)
+    @action(
+        b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True, where=lambda m: m.lossy_crashes
+    )
     def crash_with_loss(self, s: KraftState, b: Any, kept: int, on_disk: int) -> None:
         """A broker stops, and loses the records at the end of its log that had not reached its disk."""
-        if not self.lossy_crashes:
-            return
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         s.require(some(s.log[p][b].length > kept for p in self.all_partitions))
         s.lossy_crashes += 1
@@ -162,11 +158,9 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         reached = f"only {kept} of the records" if kept else "nothing"
         return f"{b} crashes, and {reached} of its log had reached its disk{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b")
+    @action(b=broker, actor="b", where=lambda m: m.shutdowns)
     def finish_controlled_shutdown(self, s: KraftState, b: Any) -> None:
         """beginShutdown: a broker in controlled shutdown stops, once the controller has taken it out of every ISR."""
-        if not self.shutdowns:
-            return
         s.require(s.stopping.has(b))
         self.stop(s, b, None)
 
@@ -197,7 +191,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         self.fail_delayed(s, b)
         self.keep_what_is_needed(s, s.metadata, {x: s.applied[x] for x in self.brokers}, s.up - {b})
 
-    @action(b=broker, leader=somebody_or_nobody, actor="b")
+    @action(b=broker, leader=somebody_or_nobody, actor="b", where=lambda m: m.restarts and m.starts_again)
     def register_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
@@ -205,8 +199,6 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         it may have lost records; with eligible leader replicas the controller knows of each unclean stop. If nobody is
         eligible any more, the last known leader may be elected from then on.
         """
-        if not self.restarts or not self.starts_again:
-            return
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}
         for p in self.all_partitions:

@@ -101,11 +101,9 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         ends = ", so it leads no more" if before.role == "leader" else ""
         return f"{b} hears{past} that {whom} in epoch {said.epoch}, ISR {said.isr}, version {said.version}{ends}"
 
-    @action(b=broker, to=any_batch, actor="b")
+    @action(b=broker, to=any_batch, actor="b", where=lambda m: m.reassigns)
     def stop_partitions(self, s: KraftState, b: Any, to: int) -> None:
         """stopPartitions: a broker that is no replica any more stops the partition and deletes its log."""
-        if not self.reassigns:
-            return
         _, _, gone = self.publish(s, b, to)
         s.require(gone)
         self.orphan_reads(s, 0, b)

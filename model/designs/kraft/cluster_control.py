@@ -51,11 +51,9 @@ class ClusterControl(ReplicationControl):
 
     # --- fencing ----------------------------------------------------------------------------------------------------
 
-    @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True)
+    @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True, where=lambda m: m.expiries)
     def fence_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerFenced: the session of a running broker ends, and the controller fences the broker."""
-        if not self.expiries:
-            return
         s.require(s.expiries < self.expiries, s.live.has(b), self.runs(s, b))
         s.expiries += 1
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
@@ -63,11 +61,9 @@ class ClusterControl(ReplicationControl):
     def told_fence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the session of {b} ends, and the controller fences it: {self.led_in_words(old, new, 0)}"
 
-    @action(b=broker, leader=somebody_or_nobody, actor="controller")
+    @action(b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.restarts)
     def fence_stopped_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerFenced: the session of a broker that has stopped ends."""
-        if not self.restarts:
-            return
         s.require(s.live.has(b), ~s.up.has(b))
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
@@ -92,14 +88,12 @@ class ClusterControl(ReplicationControl):
 
     # --- controlled shutdown ----------------------------------------------------------------------------------------
 
-    @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
+    @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True, where=lambda m: m.shutdowns)
     def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
         """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
         A fenced broker is in no ISR any more. It may shut down as well.
         """
-        if not self.shutdowns:
-            return
         s.require(s.shutdowns < self.shutdowns, ~s.stopping.has(b), self.runs(s, b))
         s.shutdowns += 1
         s.stopping = s.stopping | {b}

@@ -1,7 +1,7 @@
 """ConfigurationControlManager: min.insync.replicas, which an operator may change while the cluster runs.
 
-What counts is the *effective* value: no more than there are replicas. The controller counts those of the topic's
-partition 0, a broker those of the partition.
+The *effective* value counts: no more than there are replicas. The controller counts those of the topic's partition 0, a
+broker those of the partition.
 
 Source: ConfigurationControlManager.java, ReplicationControlManager.getTopicEffectiveMinIsr, Partition.effectiveMinIsr
 of Kafka 4.3; KIP-966.
@@ -99,7 +99,7 @@ class ConfigurationControl(PartitionRegistration):
 
     @property
     def least_min_isr(self) -> int:
-        """What the effective min.insync.replicas is at any time, or more."""
+        """The effective min.insync.replicas at any time, or more."""
         replicas = self.assigned_at_start or len(self.brokers)
         if self.reassignments and self.replication_factor_changes:
             replicas = min(replicas, self.fewest_replicas)

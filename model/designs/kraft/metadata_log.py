@@ -6,7 +6,7 @@ image of a position of its own, and knows nothing else. It may go on by one batc
 does when more than one was committed since it last looked, or when it loads a snapshot: only the last image counts
 then.
 
-What all brokers have passed is forgotten.
+Batches that all brokers have passed are forgotten.
 
 Left out: batches cut in two, a failover of the controller (it answers after the batch is committed, and the next one
 has the same log), the window within one publication in which the cache is new and the partition is not yet.

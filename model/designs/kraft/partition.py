@@ -1,8 +1,8 @@
 """Partition: what a broker does as leader or follower of a partition.
 
 A leader has the ISR that it knows to be committed, and while it has asked for another one that is *pending* it reckons
-with the largest that there may be. What it does at a step (a fetch, a write, a record of metadata, an answer) raises
-its high watermark at once where it can, and asks the controller for a larger ISR as it handles a fetch.
+with the largest that there may be. As it handles a step (a fetch, a write, a record of metadata, an answer) it raises
+its high watermark at once where it can; as it handles a fetch it also asks the controller for a larger ISR.
 
 Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
 
@@ -117,7 +117,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
 
     def replica_fields(self) -> dict[str, Any]:
-        """What a broker knows of a partition, as leader or follower."""
+        """The knowledge of a broker about a partition, as leader or follower."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -156,7 +156,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return (replica.role == "follower") & (replica.leader == leader) & self.runs(s, follower)
 
     def leading(self, s: KraftState, p: int, b: Any) -> Leading:
-        """What a leader has before a step."""
+        """The state of a leader before a step."""
         replica, image = s.replica[p][b], self.image_of(s, b)
         return Leading(
             image=image,
@@ -234,14 +234,12 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
             setattr(old, name, when(where, getattr(x, name), getattr(old, name)))
         self.store_followers(s, p, b, self.chosen_followers(where, x.followers, before))
 
-    @action(p=any_partition, b=broker, actor="b")
+    @action(p=any_partition, b=broker, actor="b", where=lambda m: m.looks_again)
     def look_again(self, s: KraftState, p: int, b: Any) -> None:
         """A leader checks again whether it can raise its high watermark: perhaps it waits for nobody any more.
 
         Kafka has no such step.
         """
-        if not self.looks_again:
-            return
         x = self.leading(s, p, b)
         after = self.raised(b, x)
         s.require(self.leads(s, p, b), after.high_watermark > x.high_watermark)
@@ -275,9 +273,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """What AlterPartition says: the leader's epoch and version, the ISR, and when its members fetched last.
+        """The content of AlterPartition: the leader's epoch and version, the ISR, and when its members fetched last.
 
-        That is by broker epochs.
+        The members are named with their broker epochs.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
@@ -311,13 +309,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         lagging = listed(f for f in self.brokers if f in replica.isr and f not in replica.pending)
         return f"{b} has seen {lagging} lag too long, and asks for ISR {replica.pending} at version {replica.version}"
 
-    @action(p=any_partition, b=broker, follower=broker, actor="b")
+    @action(p=any_partition, b=broker, follower=broker, actor="b", where=lambda m: m.followers_lag)
     def lag_time_passes(self, s: KraftState, p: int, b: Any, follower: Any) -> None:
         """isCaughtUp: replica.lag.time.max.ms have passed since a follower last reached the leader's log end.
 
         A follower that is still at the log end counts as caught up all the same.
         """
-        if b == follower or not self.followers_lag:
+        if b == follower:
             return
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
         s.caught_up[p][b] = s.caught_up[p][b] - {follower}
@@ -331,8 +329,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         """makeLeader: a broker leads as the registration in an image says.
 
         A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
-        versions as well (KAFKA-13790). What a new epoch changes is left alone where the epoch is its own already. Of
-        min.insync.replicas it hears a moment later, unless it starts with it.
+        versions as well (KAFKA-13790). The things that a new epoch changes are left alone where the broker already
+        leads in that epoch. It hears of min.insync.replicas a moment later, unless it starts with it.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
@@ -370,7 +368,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
 
-        One that shuts down does not fetch any more if it is outside the ISR (ReplicaManager.applyLocalFollowersDelta).
+        A follower outside the ISR that shuts down no longer fetches (ReplicaManager.applyLocalFollowersDelta).
         """
         old, said = s.replica[p][b], image.partition[p]
         old.role = "follower"

@@ -1,8 +1,8 @@
 """PartitionChangeBuilder: what a change of a partition's ISR brings with it.
 
-Who leads then, which leader epoch and partition epoch, which eligible leader replicas (ELR) there are. Who is elected
-depends on the order in which the replicas are assigned; with `election = any-order` it is anybody whom some order would
-have elected.
+A change says who leads then, in which leader epoch and partition epoch, and which replicas are eligible leaders (ELR).
+The election depends on the order in which the replicas are assigned; with `election = any-order` anybody may win whom
+some order would have elected.
 
 Left out: metadata versions before 3.6, the recovery state.
 
@@ -197,11 +197,11 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     ) -> Change:
         """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
 
-        First a reassignment is completed, then follow the ELR and the election. Who leads from the ELR, or uncleanly,
-        is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the last
-        members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or when
-        there are replicas less; the partition epoch with every change. Whether an election may be unclean is a matter
-        of configuration where nothing is said; who led last counts but where `knows_last_leader` says otherwise.
+        First a reassignment is completed, then follow the ELR and the election. A leader from the ELR, or one elected
+        uncleanly, is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the
+        last members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or
+        when there are replicas less; the partition epoch with every change. Whether an election may be unclean is a
+        matter of configuration where nothing is said; who led last counts but where `knows_last_leader` says otherwise.
         """
         state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))

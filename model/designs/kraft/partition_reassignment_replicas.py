@@ -50,7 +50,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     )
 
     def assignment_of(self, s: KraftState, p: int) -> Assignment | None:
-        """What the controller has; nothing where no partition moves, and all brokers are replicas."""
+        """The assignment in the controller's registration; all brokers are replicas where no partition moves."""
         state = s.state[p]
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
@@ -86,8 +86,9 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
         """Whether the ISR without the removed replicas has all for whom the controller waits.
 
-        Without the replicas that stay it may have fewer members than min.insync.replicas, and what a larger ISR has
-        acknowledged is left in so many logs. What adds fewer than it removes would besides make it smaller than it was.
+        Without the replicas that stay it may have fewer members than min.insync.replicas. A record that a larger ISR
+        acknowledged is then in so few logs. Otherwise a reassignment that adds fewer replicas than it removes would
+        make the ISR smaller than it was.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
         if self.awaited_in_isr == "all":

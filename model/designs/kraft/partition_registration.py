@@ -1,7 +1,7 @@
 """PartitionRegistration: what the controller says of a partition.
 
-Who leads it in which leader epoch, the ISR, and a *version*, which is its partition epoch and goes up with every
-change. Where the partition may move: its replicas, and which of them it adds and removes.
+A registration has the leader with its leader epoch, the ISR, and a *version*, which is its partition epoch and goes up
+with every change. Where the partition may move: its replicas, and which of them it adds and removes.
 
 Source: PartitionRegistration.java of Kafka 4.3; KIP-455, KIP-497.
 """

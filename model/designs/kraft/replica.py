@@ -1,8 +1,8 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-That is its log end offset as of its last fetch, the broker epoch in which it fetched, and whether it was at the
-leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any moment have
-been so for too long.
+The leader knows each follower's log end offset as of its last fetch, the broker epoch in which it fetched, and whether
+it was at the leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any
+moment have been so for too long.
 
 Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
 it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.
@@ -24,7 +24,7 @@ UNKNOWN = -1
 
 
 class Followers(NamedTuple):
-    """What a leader knows of its followers, by broker."""
+    """The knowledge of a leader about its followers, by broker."""
 
     ends: dict[Any, Any]
     broker_epochs: dict[Any, Any]
@@ -77,9 +77,9 @@ class Replica(MetadataLog):
     def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
         """resetReplicaState, as a leader begins an epoch: members of the ISR count as caught up from now on.
 
-        A new leader knows nothing else. One that leads on keeps log end offsets and broker epochs. It may have missed
-        an epoch in which another broker led, for its metadata can come at once; followers may have truncated since, to
-        offsets below those that it knows.
+        A new leader knows nothing else. A leader that leads on keeps log end offsets and broker epochs. It may have
+        missed an epoch in which another broker led, for its metadata can come at once; followers may have truncated
+        since, to offsets below those that it knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":

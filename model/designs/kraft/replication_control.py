@@ -3,7 +3,7 @@
 Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here: of a
-topic or partition that there is not, of a request ahead of the controller, of an ISR with who is no replica (its
+topic or partition that does not exist, of a request ahead of the controller, of an ISR with who is no replica (its
 removal has raised the leader epoch).
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
@@ -150,14 +150,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
             return f"{asks}, and refuses it: {answer.upper().replace('-', '_')}"
         return f"{asks}: {self.change_in_words(old, new, p)}"
 
-    @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller")
+    @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.reassignments)
     def alter_partition_and_elect(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
         """alterPartition: the new ISR completes a reassignment that removes the leader that asked for it.
 
         Another leader is elected in the same record, and the answer is NEW_LEADER_ELECTED.
         """
-        if not self.reassignments:
-            return
         request = s.alteration[p][b]
         s.require(request.stage == "asked", self.is_granted(s, p, b), self.ends_leadership(s, p, b))
         self.commit_change(s, {p: self.build(s, p, request.isr, leader, s.live)})
@@ -169,7 +167,14 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- reassignment -----------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, target=set_of(broker), leader=somebody_or_nobody, actor="operator", perturbation=True)
+    @action(
+        p=any_partition,
+        target=set_of(broker),
+        leader=somebody_or_nobody,
+        actor="operator",
+        perturbation=True,
+        where=lambda m: m.reassignments,
+    )
     def alter_partition_reassignments(self, s: KraftState, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: an operator assigns the partition to other replicas.
 
@@ -177,7 +182,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         is refused if it would elect a replica that it adds. During an earlier one an operator may also ask for the
         present replicas in another order.
         """
-        if not self.reassignments or len(target) < self.fewest_replicas:
+        if len(target) < self.fewest_replicas:
             return
         state = s.state[p]
         s.require(s.reassignments < self.reassignments, state.replicas - state.removing != target)
@@ -197,14 +202,18 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         now = old.state[p].replicas
         return f"an operator asks for replicas {target} in place of {now}: {self.led_in_words(old, new, p)}"
 
-    @action(p=any_partition, leader=somebody_or_nobody, actor="operator", perturbation=True)
+    @action(
+        p=any_partition,
+        leader=somebody_or_nobody,
+        actor="operator",
+        perturbation=True,
+        where=lambda m: m.reassignments and m.cancellations,
+    )
     def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
         """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
         It is refused if none of the former replicas is in the ISR, unless elections may be unclean.
         """
-        if not self.reassignments or not self.cancellations:
-            return
         state, isr = s.state[p], self.reverted_isr(s, p, leader)
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
         self.commit_change(s, {p: self.build(s, p, isr, leader, s.live, assignment=self.reverted(s, p))})
@@ -229,11 +238,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
 
-    @action(p=any_partition, leader=broker, actor="operator", perturbation=True)
+    @action(p=any_partition, leader=broker, actor="operator", perturbation=True, where=lambda m: m.unclean_elections)
     def elect_leader(self, s: KraftState, p: int, leader: Any) -> None:
         """electLeader (UNCLEAN): the controller elects any active replica if nobody leads and nobody is eligible."""
-        if not self.unclean_elections:
-            return
         s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
         s.unclean_elections += 1
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, unclean=True)})
@@ -241,15 +248,18 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def told_elect_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator asks for a leader, unclean if need be: {self.led_in_words(old, new, p)}"
 
-    @action(p=any_partition, leader=broker, actor="controller")
+    @action(
+        p=any_partition,
+        leader=broker,
+        actor="controller",
+        where=lambda m: m.unclean or m.reassigns or m.directory_failures or m.directory_assignments,
+    )
     def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
         It elects any replica that may lead, or the last known leader. If elections may be unclean, it elects any active
         replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
-        if not (self.unclean or self.reassigns or self.directory_failures or self.directory_assignments):
-            return  # whoever becomes active is elected in the same step
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
 
@@ -258,15 +268,20 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- directories ------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="b", perturbation=True)
+    @action(
+        p=any_partition,
+        b=broker,
+        leader=somebody_or_nobody,
+        actor="b",
+        perturbation=True,
+        where=lambda m: m.directory_assignments or m.directory_failures,
+    )
     def handle_assign_replicas_to_dirs(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
         """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition.
 
         After a move, or when it has made it anew, since the directory of before has failed. As any change it completes
         a reassignment, clears the ELR of an ISR that is large enough, and finds a leader, if that can be done now.
         """
-        if not self.directory_assignments and not self.directory_failures:
-            return
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False
         if self.directory_assignments:
@@ -286,15 +301,13 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
         return f"{b} tells the controller in which directory its replica is: {self.led_in_words(old, new, p)}"
 
-    @action(b=broker, leader=somebody_or_nobody, actor="controller")
+    @action(b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.directory_failures)
     def handle_directories_offline(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleDirectoriesOffline: a heartbeat reports a failed directory, and the replica in it leaves the ISR.
 
         If the broker is no longer assigned a replica, the controller knows no directory of it
         (updatePartitionDirectories).
         """
-        if not self.directory_failures:
-            return
         s.require(s.offline.has(b), ~s.without_directory.has(b), self.runs(s, b))
         active, changes = s.live - {b}, {}
         for p in self.all_partitions:
@@ -313,14 +326,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
 
     # --- min.insync.replicas ----------------------------------------------------------------------------------------
 
-    @action(actor="operator", perturbation=True)
+    @action(actor="operator", perturbation=True, where=lambda m: m.min_isr_then)
     def incremental_alter_configs(self, s: KraftState) -> None:
         """incrementalAlterConfigs: an operator changes min.insync.replicas, which also clears the ELR.
 
         The ELR was right only for the value before (KAFKA-16540).
         """
-        if not self.min_isr_then:
-            return
         s.require(~s.min_isr_changed)
         self.commit_change(s, {p: self.cleared(s, p) for p in self.all_partitions}, min_isr_changes=True)
 

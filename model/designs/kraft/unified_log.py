@@ -133,14 +133,12 @@ class UnifiedLog(Part):
         """The epoch cache of a log that keeps so many records."""
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
 
-    @action(p=any_partition, b=broker, actor="operator", perturbation=True)
+    @action(p=any_partition, b=broker, actor="operator", perturbation=True, where=lambda m: m.log_moves)
     def maybe_replace_current_with_future_replica(self, s: KraftState, p: int, b: Any) -> None:
         """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
         It has all records. Its epoch cache was filled by the copied records; an epoch without records is missing there.
         """
-        if not self.log_moves:
-            return
         s.require(s.log_moves < self.log_moves)
         s.log_moves += 1
         if self.moved_log == "forgets-epochs":

@@ -12,7 +12,7 @@ from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 
 
 def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Identity) -> TracedIdentity:
-    """The least value but 0 that no place of the domain holds; it means something where there is one.
+    """The least value but 0 that no place of the domain holds; defined where there is one.
 
     `variables` are the domains of the state, each with its first leaf. Places past the end of a sequence hold 0.
     """

@@ -178,16 +178,16 @@ class TracedSequence(Structure):
 
     @property
     def first(self) -> Any:
-        """The element at offset 0; it means something where there is one."""
+        """The element at offset 0; defined where there is one."""
         return self.at(0)
 
     @property
     def last(self) -> Any:
-        """The element at the greatest offset; it means something where there is one."""
+        """The element at the greatest offset; defined where there is one."""
         return self.at(self.length - 1)
 
     def at(self, offset: Any) -> Any:
-        """The element at an offset; it means something where the offset is below the length."""
+        """The element at an offset; defined where the offset is below the length."""
         at = self.length._lift(offset)
         if at.node.high < 0 or at.node.low >= self._domain.capacity:
             raise mistake(
@@ -207,7 +207,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.or_(*here), e.and_(self._is_defined, defined), Flag())
 
     def index(self, element: Any) -> TracedNumber:
-        """The least offset at which the element is; it means something where there is one."""
+        """The least offset at which the element is; defined where there is one."""
         here, defined = self._places(element)
         node = e.constant("number", 0)
         for i in reversed(range(self._domain.capacity)):
@@ -235,7 +235,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without its element at an offset, later ones moved up; it means something where there is one."""
+        """The sequence without its element at an offset, later ones moved up; defined where there is one."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -248,7 +248,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [length, *moved], e.and_(self._is_defined, at.defined, inside))
 
     def appended(self, element: Any) -> TracedSequence:
-        """The sequence with an element at the end; it means something where there is room."""
+        """The sequence with an element at the end; defined where there is room."""
         new, defined = nodes_of(self._domain.element, element)
         end = self.length.node
         slots = [
@@ -261,7 +261,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, nodes, e.and_(self._is_defined, defined, room))
 
     def truncated(self, length: Any) -> TracedSequence:
-        """The elements below an offset; it means something where there are at least so many."""
+        """The elements below an offset; defined where there are at least so many."""
         kept = self.length._lift(length)
         slots = [
             e.if_(e.lt(e.constant("number", i), kept.node), x, y)
@@ -272,7 +272,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
 
     def without_first(self) -> TracedSequence:
-        """The sequence without its first element, the others moved up; it means something where there is one."""
+        """The sequence without its first element, the others moved up; defined where there is one."""
         slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
         some = e.lt(e.constant("number", 0), self.length.node)
         length = e.subtract(self.length.node, e.constant("number", 1))

@@ -30,7 +30,7 @@ class Symbolic(OfTheState):
 
 
 class Term(Symbolic):
-    """A scalar: `node`, which means something where `defined` holds."""
+    """A scalar: `node`, which is defined where `defined` holds."""
 
     __slots__ = ("node", "defined", "domain")
     node: Expression
