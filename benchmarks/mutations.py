@@ -227,6 +227,8 @@ def main() -> None:
     parser.add_argument("--survivors", action="store_true", help="print what no invariant notices as well")
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
+    if given.json is not None:
+        given.json.mkdir(parents=True, exist_ok=True)
     for line in heading():
         print(line)
     for name in given.names or NAMES:
