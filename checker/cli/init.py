@@ -1,4 +1,4 @@
-"""`isrcheck init`: a file to begin with, a variant of a shipped model or a model of one's own, that runs as it is."""
+"""`isrcheck init`: something to begin with, that runs as it is: a variant of a shipped model, a model, a scenario."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from pathlib import Path
 
 import click
 
+from isrcheck.checker.cli.scenarios import new
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 
-@click.group("init", short_help="Begins a file of your own: a variant of a model, or a new one.")
+@click.group("init", short_help="Begins a file of your own: a variant of a model, a new one, a scenario.")
 def command() -> None:
-    """Begins a file of your own that runs as it is. A scenario is begun by `isrcheck scenarios new`."""
+    """Begins a file of your own that runs as it is: a variant of a model, a new model, or a scenario."""
+
+
+command.add_command(new, "scenario")
 
 
 @command.command("variant-of")
