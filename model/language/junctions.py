@@ -75,10 +75,8 @@ def _compares(part: Expression) -> bool:
 
 
 def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
-    """`(x, low, high)` where a literal restricts a number x by constants; in a disjunction, where its negation does."""
+    """`(x, low, high)` where a literal that compares bounds a number x by constants; in a disjunction its negation."""
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    if literal.arguments[0].kind != "number":
-        return None
     x, c = literal.arguments
     if not is_constant(c):
         return None

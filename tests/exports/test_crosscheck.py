@@ -197,11 +197,12 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
 
 @pytest.fixture(params=["columns", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How the kernel of a search runs: a small one on columns, unless it gives up at once."""
+    """How the kernel of a search runs: a small one on columns, by numpy, unless it gives up at once."""
 
     def give_up(self: SmallSearch, *how: object) -> None:
         raise TooLarge
 
+    monkeypatch.setattr(programs, "ENOUGH", 1 << 62)
     if request.param == "compiled":
         monkeypatch.setattr(SmallSearch, "explore", give_up)
     return str(request.param)
