@@ -87,7 +87,7 @@ def simulate(
         result = judge.result("simulation", deadlock, False, Limits(seconds=seconds))
         result.profile = begins_with
     result.reason = _reason(sampled, asked, seconds) if result.verdict == "incomplete" else result.reason
-    result.extra = {"sampling": summary(sampled, asked) | {"shortened": paths.to_json()}}
+    result.extra = {"sampling": summary(sampled, asked, instance.goals_switched_off) | {"shortened": paths.to_json()}}
     spent = time.perf_counter() - begin
     result.seconds = {"trace": traced, **sampled.seconds, "counterexample": paths.seconds, "total": spent}
     return result

@@ -28,7 +28,7 @@ def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
     """The domain of each parameter, brokers counted."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
-    return {n: model.resolved(d) for n, d in given.items()}
+    return {n: model.resolved_domain(d) for n, d in given.items()}
 
 
 def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -> Predicate:

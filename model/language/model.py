@@ -25,6 +25,7 @@ from isrcheck.model.language.domains import (
 )
 from isrcheck.model.language.errors import (
     ModelError,
+    OfTheState,
     UnknownName,
     caller,
     is_running,
@@ -37,6 +38,7 @@ from isrcheck.model.language.errors import (
 from isrcheck.model.language.identities import has_identities
 from isrcheck.model.language.marks import MARKS, Action, ParameterDomain, require_plain
 from isrcheck.model.language.profiles import Declared, check_profiles
+from isrcheck.model.language.running import heeded
 from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.sizes import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
 from isrcheck.model.language.sizes import values as values_of
@@ -89,8 +91,9 @@ class Model:
         self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
         refuse_clashes(self)
         self.check_settings()
-        self._domains = {name: self.resolved(d) for name, d in self._declared_variables().items()}
+        self._domains = {name: self.resolved_domain(d) for name, d in self._declared_variables().items()}
         for name, domain in self._domains.items():
+            self._require_counted(domain)
             if leaves(domain) > MOST_LEAVES:
                 what = f"variable {name!r} has {_many(leaves(domain))} parts, and {MOST_LEAVES:,} at most are explored"
                 raise mistake_in(type(self).variables, what, "give it smaller domains")
@@ -165,7 +168,7 @@ class Model:
     def goals_switched_off(self) -> list[str]:
         """The goals that are none at these settings."""
         goals = {name: getattr(method, "__where__", None) for name, method in self.predicates("goal").items()}
-        return [name for name, where in goals.items() if where is not None and not where(self)]
+        return [name for name, where in goals.items() if not is_there(where, self, name)]
 
     @property
     def unrecorded(self) -> list[str]:
@@ -184,17 +187,20 @@ class Model:
         return self._domains
 
     @cached_property
-    def counts(self) -> dict[str, int]:
+    def member_counts(self) -> dict[str, int]:
         """How many members each scalarset has, by its name."""
         found: dict[str, int] = {}
         for name, declared in self.declared_settings().items():
             if declared.counts is not None:
-                found.setdefault(declared.counts.of, self.settings[name])
+                if declared.counts.of in found:
+                    what = f"{self.__stands__}: two settings of model {self.name()} count {declared.counts.of}s"
+                    raise ModelError(f"{what}; take counts={declared.counts.of} away from {name}")
+                found[declared.counts.of] = self.settings[name]
         return found
 
     @property
     def broker_count(self) -> int:
-        return self.counts.get(BROKER, 0)
+        return self.member_counts.get(BROKER, 0)
 
     @cached_property
     def brokers(self) -> tuple[BrokerId, ...]:
@@ -209,11 +215,11 @@ class Model:
     @cached_property
     def everybody(self) -> tuple[BrokerId, ...]:
         """The members of all scalarsets, in the order of the settings that count them."""
-        return tuple(BrokerId(number, name) for name, count in self.counts.items() for number in range(count))
+        return tuple(BrokerId(number, name) for name, count in self.member_counts.items() for number in range(count))
 
-    def resolved(self, domain: Domain) -> Domain:
+    def resolved_domain(self, domain: Domain) -> Domain:
         """The domain with as many members of each scalarset as there are."""
-        return resolved(domain, self.counts)
+        return resolved(domain, self.member_counts)
 
     def broker(self, number: int) -> BrokerId:
         """One particular broker: a model that names one distinguishes it from the others."""
@@ -224,7 +230,7 @@ class Model:
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
         """Each choice of an action's parameters as (domain, value), in the order of labels; none if switched off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        if spec.where is None or spec.where(self):
+        if is_there(spec.where, self, method.__name__):
             yield from self._choices(spec.parameters, method)
 
     def initial_choices(self) -> Iterator[tuple[tuple[Domain, Value], ...]]:
@@ -246,9 +252,8 @@ class Model:
                 what = f"parameter {name} of {method.__name__} is {domain}"
                 raise mistake_in(method, what, "read it from the state: nothing else knows one")
         for domain in given.values():
-            for of in scalarsets(domain):
-                self._require_counted(of)
-        return {name: self.resolved(domain) for name, domain in given.items()}
+            self._require_counted(domain)
+        return {name: self.resolved_domain(domain) for name, domain in given.items()}
 
     def _choices(
         self, parameters: dict[str, ParameterDomain], method: Callable[..., Any]
@@ -261,11 +266,28 @@ class Model:
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
 
-    def _require_counted(self, of: Broker) -> None:
-        """Raises `ModelError` where a scalarset has no member."""
-        if not self.counts.get(of.of):
-            where = f"{self.__stands__}: model {self.name()}"
-            raise ModelError(f"{where} has {of.of}s but no setting that counts them; write counts={of.of}")
+    def _require_counted(self, domain: Domain) -> None:
+        """Raises `ModelError` where a scalarset of a domain has no member: all would hold of nobody."""
+        for name in (broker.of for broker in scalarsets(domain)):
+            where = f"{self.__stands__}: model {self.name()} has {name}s"
+            if name not in self.member_counts:
+                raise ModelError(f"{where} but no setting that counts them; write counts={name}")
+            if not self.member_counts[name]:
+                raise ModelError(f"{where}, and the setting that counts them is 0; let it be 1 at least")
+
+
+def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
+    """Whether the settings let there be an action or a goal; `ModelError` where its `where` gives no condition.
+
+    It runs as methods do: chance, and what the language cannot see, are refused.
+    """
+    if where is None:
+        return True
+    answer = heeded(where, model)
+    if isinstance(answer, bool | int) and not isinstance(answer, OfTheState):
+        return bool(answer)
+    what = f"where of {name} gives a {type(answer).__name__}"
+    raise mistake_in(where, what, "give back True or False, or a number")
 
 
 def _many(count: int) -> str:
@@ -289,12 +311,16 @@ def _check_names(cls: type[Model]) -> None:
             isinstance(own, _METHODS) and not name.startswith("__") and not isinstance(value, _METHODS)
         ):
             raise ModelError(f"{where}.{name} is {value!r}, and every model has a {name} already; choose another name")
+        if own is not None and isinstance(value, FunctionType) and name not in _REPLACED and not name.startswith("_"):
+            raise ModelError(f"{where}: every model has a {name} already, which is no action; choose another name")
     for name, (count, taken) in _TAKES.items():
         if name in cls.__dict__:
             require_takes(cls.__dict__[name], count, name, taken)
 
 
 _METHODS = (FunctionType, classmethod, property, cached_property)
+_REPLACED = {"variables", "initial", "lane", "check_settings", "name"}
+"""Methods that models have of their own."""
 _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (3, "(self, actor, parameters)")}
 
 

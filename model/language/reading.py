@@ -99,7 +99,7 @@ class Reading:
 
     def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
         """The members of each scalarset by what a text calls them: `clients`."""
-        return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.counts}
+        return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.member_counts}
 
     def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
         """What a quantifier goes through that does not say it: brokers, or the only scalarset that there is."""

@@ -116,23 +116,21 @@ class SymbolicState(TheState):
         """Whether some instance of an action can happen in this state."""
         if not hasattr(method, "__action__"):
             raise mistake(f"{method!r} is not an action", "write s.enabled(self.name_of_an_action)")
-        name = method.__name__
-        if name in self._enabling:
-            raise mistake(f"{name} asks whether it is itself enabled", "ask about another action")
-        function = getattr(method, "__func__", None) if getattr(method, "__self__", None) is self._model else None
+        function = getattr(method, "__func__", method)  # not its name: that of a base may be asked by what replaces it
+        if function in self._enabling:
+            raise mistake(f"{method.__name__} asks whether it is itself enabled", "ask about another action")
+        if getattr(method, "__self__", None) is not self._model:
+            return _some(self._guards_of(method, function))
         if function not in self._guards:
-            guards = self._guards_of(method, name)
-            if function is None:
-                return _some(guards)
-            self._guards[function] = guards
+            self._guards[function] = self._guards_of(method, function)
         return _some(self._guards[function])
 
-    def _guards_of(self, method: Callable[..., Any], name: str) -> list[TracedFlag]:
+    def _guards_of(self, method: Callable[..., Any], function: Any) -> list[TracedFlag]:
         """The guards of the instances of an action, in this state."""
         found = []
         for choice in self._model.instances(method):
             inner = self._another(writable=True)
-            inner.__dict__["_enabling"] = (*self._enabling, name)
+            inner.__dict__["_enabling"] = (*self._enabling, function)
             method(inner, *(as_parameter(d, v) for d, v in choice))
             if inner._acts:
                 found.append(inner._guard)

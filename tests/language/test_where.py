@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Step, Trace
 from isrcheck.checker.traces.files import label_of
 from isrcheck.checker.traces.replay import replay
-from isrcheck.model.language import Model, action, invariant, number, setting
+from isrcheck.model.language import Model, ModelError, action, invariant, number, setting
 from isrcheck.model.language.concrete import holds, initial_states
 from isrcheck.model.language.tracing import trace as traced
 
@@ -73,3 +74,56 @@ def test_a_trace_with_a_step_that_is_switched_off_is_refused_there() -> None:
     refusal = replay(Clock(), trace).refusal
     assert refusal is not None
     assert (refusal.state, refusal.what) == (3, "the action has no such instance: the settings switch it off")
+
+
+def chance(m: Any) -> bool:
+    return random.random() < 0.5
+
+
+def nothing(m: Any) -> None:
+    """It computes, and gives nothing back."""
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        (nothing, "where of jump gives a NoneType; give back True or False, or a number"),
+        (lambda m: "no", "where of jump gives a str"),
+        (lambda m: m.can_go_back, "where of jump gives a method"),
+        (lambda m: [], "where of jump gives a list"),
+        (chance, "random"),
+    ],
+)
+def test_where_gives_a_condition_and_is_no_matter_of_chance(where: Any, message: str) -> None:
+    class Jumps(Clock):
+        """A clock that jumps."""
+
+        @action(actor="clock", where=where)
+        def jump(self, s: Any) -> None:
+            """It jumps."""
+            s.hand = 3
+
+    with pytest.raises(ModelError, match=message):
+        check(Jumps, {})
+
+
+class Again(Clock):
+    """Going back asks whether the clock of before could."""
+
+    @action(actor="clock", where=lambda m: m.back)
+    def turn_back(self, s: Any) -> None:
+        """The hand goes back where it could before."""
+        s.require(s.enabled(super().turn_back))
+        s.hand -= 1
+
+    @action(actor="clock", where=lambda m: m.back)
+    def also(self, s: Any) -> None:
+        """Its name comes before the other's."""
+        s.require(s.enabled(self.turn_back))
+        s.hand = 0
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_a_replaced_action_may_ask_for_the_one_it_replaces(engine: str) -> None:
+    result = check(Again, {"back": True}, engine=engine)
+    assert (result.verdict, result.distinct) == ("holds", 4)

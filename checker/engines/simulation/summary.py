@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -18,8 +19,8 @@ ENDS: Final = {
 }
 
 
-def summary(sampled: Sampled, walks: int | None) -> dict[str, Any]:
-    """The field `sampling` of the JSON; `walks` is how many were asked for."""
+def summary(sampled: Sampled, walks: int | None, off: Collection[str] = ()) -> dict[str, Any]:
+    """The field `sampling` of the JSON; `walks` is how many were asked for, `off` are goals that are none."""
     seen, system, verdicts = sampled.seen, sampled.start.system, sampled.kernel.verdicts
     taken = dict.fromkeys(system.actions, 0)
     for transition, number in zip(system.transitions, seen.taken.tolist(), strict=False):
@@ -38,7 +39,7 @@ def summary(sampled: Sampled, walks: int | None) -> dict[str, Any]:
         "actions": {name: {"enabled": enabled, "taken": taken[name]} for name, enabled in actions},
         "actions_never_taken": [n for n, number in taken.items() if not number and n not in system.absent],
         "goals": {name: int(seen.reached[bit]) for name, bit in verdicts.goals.items()},
-        "goals_never_reached": [name for name, bit in verdicts.goals.items() if not seen.reached[bit]],
+        "goals_never_reached": [n for n, bit in verdicts.goals.items() if not seen.reached[bit] and n not in off],
         "bounds": {name: int(seen.reached[bit]) for name, bit in verdicts.bounds.items()},
         "lengths": _distribution(seen.lengths),
         "ends": {words: int(seen.ends[kind]) for words, kind in ENDS.items()},

@@ -82,10 +82,14 @@ class UnboundedSet(Scalar):
         return [BrokerId(number, self.domain.element.of) for number in range(self.domain.element.count)]
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
-        return every(~self.has(b) | holds(b) for b in self._members())
+        return self._of_members(every(~self.has(b) | holds(b) for b in self._members()))
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
-        return some(self.has(b) & holds(b) for b in self._members())
+        return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
+
+    def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
+        """What holds of members has no value where the set has none, even if it holds whoever they are."""
+        return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property
     def size(self) -> UnboundedNumber:

@@ -35,7 +35,7 @@ from isrcheck.checker.proofs.unbounded.values import Place, flat, placed
 from isrcheck.model.language.domains import Domain, Number
 from isrcheck.model.language.errors import ModelError, TheState, caller, line_of, mistake, nearest
 from isrcheck.model.language.marks import Action, ParameterDomain
-from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.model import Model, as_parameter, is_there
 from isrcheck.model.language.running import heeded
 
 
@@ -65,7 +65,7 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
     instance = model.__new__(model)
     own: dict[str, Any] = instance.__dict__
     own["settings"] = values
-    own["_domains"] = {name: instance.resolved(d) for name, d in instance.variables().items()}
+    own["_domains"] = {name: instance.resolved_domain(d) for name, d in instance.variables().items()}
     return AnyBounds(instance, book, bounds, tuple(known))
 
 
@@ -203,7 +203,7 @@ def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
     """Each choice of finite parameters; what a method is called with; its endless numbers, and that they are inside."""
-    domains = {n: model.resolved(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
+    domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):
         chosen = dict(zip(finite, values, strict=True))
@@ -231,7 +231,7 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
     found, model = [], free.model
     for name, method in model.actions().items():
         spec: Action = method.__action__  # type: ignore[attr-defined]
-        if spec.where is not None and not spec.where(model):
+        if not is_there(spec.where, model, name):
             continue
         for choice, given, numbers, within in arguments(model, spec.parameters, fresh_numbers(free.book)):
             s = UnboundedState(model, layout, before, True)

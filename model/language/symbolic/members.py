@@ -109,11 +109,15 @@ class TracedSet(Term):
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for every member."""
-        return every(~self.has(b) | holds(b) for b in self._members())
+        return self._of_members(every(~self.has(b) | holds(b) for b in self._members()))
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
         """Whether it holds for some member."""
-        return some(self.has(b) & holds(b) for b in self._members())
+        return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
+
+    def _of_members(self, answer: TracedFlag) -> TracedFlag:
+        """What holds of members has no value where the set has none, even if it holds whoever they are."""
+        return TracedFlag(answer.node, e.and_(self.defined, answer.defined), Flag())
 
     @property
     def size(self) -> TracedNumber:

@@ -1,0 +1,105 @@
+"""Scalarsets that nobody counts, and sets that have no value: what holds of nobody is no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from isrcheck import check
+from isrcheck.model.language import (
+    Model,
+    ModelError,
+    action,
+    broker,
+    channel,
+    flag,
+    invariant,
+    per,
+    scalarset,
+    set_of,
+    setting,
+)  # fmt: skip
+
+client = scalarset("client")
+
+
+class Lights(Model):
+    """Each client has a light."""
+
+    def variables(self) -> Any:
+        return {"on": per(client, flag)}
+
+    @invariant
+    def dark(self, s: Any) -> Any:
+        """All are dark."""
+        return s.on == s.on
+
+
+class Counted(Lights):
+    """They are counted."""
+
+    clients = setting(0, counts=client, meaning="how many there are")
+
+
+class Twice(Counted):
+    """They are counted twice."""
+
+    clients = setting(1, counts=client, meaning="how many there are")
+    others = setting(1, counts=client, meaning="how many there are, too")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Lights, r"test_who_is_counted.py:\d+: model test-who-is-counted has clients but no setting that counts them"),
+        (Counted, "has clients, and the setting that counts them is 0; let it be 1 at least"),
+        (Twice, "two settings of model test-who-is-counted count clients; take counts=client away from others"),
+    ],
+)
+def test_a_variable_over_nobody_is_refused(model: type[Model], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        check(model, {})
+
+
+class Queue(Model):
+    """Sets of brokers wait in line."""
+
+    brokers_ = setting(2, counts=broker, meaning="how many there are")
+
+    def variables(self) -> Any:
+        return {"line": channel(set_of(broker), 1), "on": flag}
+
+    @action(actor="somebody")
+    def switch(self, s: Any) -> None:
+        """It goes on."""
+        s.on = True
+
+    @invariant
+    def some_of_the_first(self, s: Any) -> Any:
+        """False of everybody, but nobody is first."""
+        return s.line.head.some(lambda b: s.on & ~s.on)
+
+    @invariant
+    def every_one_of_the_first(self, s: Any) -> Any:
+        """True of everybody, but nobody is first."""
+        return s.line.head.every(lambda b: s.on | ~s.on)
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("name", ["some-of-the-first", "every-one-of-the-first"])
+def test_what_holds_of_the_members_of_no_set_is_an_evaluation_error(engine: str, name: str) -> None:
+    result = check(Queue, {}, invariants=[name], engine=engine)
+    assert result.evaluation is not None
+    assert result.evaluation.what == "offset 0 of a sequence of length 0"
+
+
+@pytest.mark.parametrize("name", ["instances", "domains", "actions", "members"])
+def test_a_name_that_every_model_has_is_refused_with_the_line(name: str) -> None:
+    def go(self: Any, s: Any) -> None:
+        """It goes."""
+        s.on = True
+
+    go.__name__ = name
+    with pytest.raises(ModelError, match=f"every model has a {name} already, which is no action; choose another name"):
+        type("Mine", (Queue,), {name: action(actor="somebody")(go), "__doc__": "Mine."})
