@@ -21,7 +21,9 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.fairness import Fairness
+from isrcheck.model.language.model import Model
 from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.running import functions_of
 from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_of, judging, trace
 
@@ -188,8 +190,12 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        # An invariant may ask what is enabled: of a mutant it speaks of the mutant's guards.
-        mutant = judging(cls(**settings), _with(system, instances), loaded.chosen(invariants))
+        asking = _asking(cls(**settings), verdict.action)
+        # Invariants and other actions may ask what is enabled: of a mutant they speak of the mutant's guards.
+        changed = _with(system, instances)
+        for of_another in asking:
+            changed = _with(changed, of_another)
+        mutant = judging(cls(**settings), changed, loaded.chosen(invariants))
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.violated or found.error is not None:
             result = check(
@@ -203,8 +209,8 @@ def asked_of(
         if missing:
             return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
         verdict = replace(verdict, extra=verdict.distinct - distinct)
-        if verdict.outcome == "forbids":
-            return verdict
+        if verdict.outcome == "forbids" or asking:
+            return verdict  # what follows compares the mutated action alone
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
         alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
@@ -216,6 +222,16 @@ def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
     counts = map(sum, zip(*found.generated, strict=True))
     fired = {name for name, n in zip(system.actions, counts, strict=False) if n}
     return frozenset(fired | {f"goal {name}" for name in found.goals})
+
+
+def _asking(model: Model, mutated_action: str) -> list[tuple[Transition, ...]]:
+    """The instances of the other actions that ask what is enabled, one tuple for each action."""
+    asking = (
+        tuple(instances_of(model, name))
+        for name, method in model.actions().items()
+        if name != mutated_action and any("enabled" in f.__code__.co_names for f in functions_of(method, model))
+    )
+    return [instances for instances in asking if instances]
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
