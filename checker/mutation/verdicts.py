@@ -21,11 +21,9 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.fairness import Fairness
-from isrcheck.model.language.model import Model
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.running import functions_of
 from isrcheck.model.language.system import Transition, TransitionSystem
-from isrcheck.model.language.tracing import instances_of, judging, trace
+from isrcheck.model.language.tracing import actions_that_ask, instances_of, judging, trace
 
 Outcome = Literal[
     "killed",
@@ -188,13 +186,13 @@ def asked_of(
     loaded = loaded_once(model)
     with blaming(loaded.origin):
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
-        system, seen = _traced(model, tuple(sorted(settings.items())), invariants, limits)
+        system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        asking = _asking(cls(**settings), verdict.action)
         # Invariants and other actions may ask what is enabled: of a mutant they speak of the mutant's guards.
         changed = _with(system, instances)
-        for of_another in asking:
-            changed = _with(changed, of_another)
+        others = [name for name in asking if name != verdict.action]
+        for name in others:
+            changed = _with(changed, tuple(instances_of(cls(**settings), name)))
         mutant = judging(cls(**settings), changed, loaded.chosen(invariants))
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.violated or found.error is not None:
@@ -209,7 +207,7 @@ def asked_of(
         if missing:
             return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
         verdict = replace(verdict, extra=verdict.distinct - distinct)
-        if verdict.outcome == "forbids" or asking:
+        if verdict.outcome == "forbids" or others:
             return verdict  # what follows compares the mutated action alone
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
@@ -222,16 +220,6 @@ def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
     counts = map(sum, zip(*found.generated, strict=True))
     fired = {name for name, n in zip(system.actions, counts, strict=False) if n}
     return frozenset(fired | {f"goal {name}" for name in found.goals})
-
-
-def _asking(model: Model, mutated_action: str) -> list[tuple[Transition, ...]]:
-    """The instances of the other actions that ask what is enabled, one tuple for each action."""
-    asking = (
-        tuple(instances_of(model, name))
-        for name, method in model.actions().items()
-        if name != mutated_action and any("enabled" in f.__code__.co_names for f in functions_of(method, model))
-    )
-    return [instances for instances in asking if instances]
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
@@ -263,15 +251,15 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 @lru_cache(maxsize=PLACES)
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
-) -> tuple[TransitionSystem, frozenset[str]]:
-    """A model with invariants, and which of its actions are possible and which of its goals are reached."""
+) -> tuple[TransitionSystem, frozenset[str], list[str]]:
+    """A model with invariants, which of its actions are possible and goals reached, and which ask what is enabled."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)
     system = trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
     asked = replace(system, invariants=(), bounds=())
     found = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
-    return system, _happened(system, found)
+    return system, _happened(system, found), actions_that_ask(loaded.cls(**dict(settings)))
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 from isrcheck.model.language import expressions as e
@@ -119,11 +120,9 @@ class SymbolicState(TheState):
         function = getattr(method, "__func__", method)  # not its name: that of a base may be asked by what replaces it
         if function in self._enabling:
             raise mistake(f"{method.__name__} asks whether it is itself enabled", "ask about another action")
-        if getattr(method, "__self__", None) is not self._model:
-            return _some(self._guards_of(method, function))
-        if function not in self._guards:
-            self._guards[function] = self._guards_of(method, function)
-        return _some(self._guards[function])
+        if method not in self._guards:
+            self._guards[method] = self._guards_of(method, function)
+        return _some(self._guards[method])
 
     def _guards_of(self, method: Callable[..., Any], function: Any) -> list[TracedFlag]:
         """The guards of the instances of an action, in this state."""
@@ -268,6 +267,11 @@ def instances_of(model: Model, action: str) -> list[Transition]:
     return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
 
 
+def actions_that_ask(model: Model) -> list[str]:
+    """The actions of which an instance asks what is enabled, however that is written."""
+    return [name for name, method in model.actions().items() if _Sheet(model, *layout(model)).asks(name, method)]
+
+
 def instances_at(model: Model, labels: Sequence[Label]) -> list[Transition]:
     """The instances with these labels, which the model has; nothing else of it is traced."""
     sheet, actions, found = _Sheet(model, *layout(model)), model.actions(), dict[Label, Transition]()
@@ -355,8 +359,13 @@ class _Sheet:
                     guards.append(s._guard)
         if found and not effect:
             raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
-        self._guards[method] = guards
+        self._guards[MethodType(method, self.model)] = guards
         return found
+
+    def asks(self, name: str, method: Callable[..., Any]) -> bool:
+        """Whether an instance of an action asks what is enabled; of a sheet that has traced nothing else."""
+        self.transitions(name, method)
+        return len(self._guards) > 1
 
     def run(self, name: str, method: Callable[..., Any], choice: Sequence[tuple[Domain, Value]]) -> SymbolicState:
         """The state after the method of an action has run for a choice of its parameters."""

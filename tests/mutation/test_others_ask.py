@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import run
 
 MODEL = '''
@@ -36,9 +38,10 @@ class Asks(Model):
 '''
 
 
-def test_a_mutant_is_killed_by_what_another_action_does_then(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asks", ["s.enabled(self.step)", "getattr(s, 'enab' + 'led')(self.step)"])
+def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path: Path) -> None:
     """With `x <= 1` for `x < 1` a second step is possible, so the other action is: two steps to the violation."""
-    (tmp_path / "asks.py").write_text(MODEL)
+    (tmp_path / "asks.py").write_text(MODEL.replace("s.enabled(self.step)", asks))
     run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", "--quiet")
     mutants = json.loads((tmp_path / "m.json").read_text())["mutants"]
     (weaker,) = [each for each in mutants if each["change"] == "s.x <= 1, not s.x < 1"]
