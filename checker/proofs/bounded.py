@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import z3
 
-from isrcheck.checker.engines.symbolic.terms import BITS, Numbers, State, Terms, interval
+from isrcheck.checker.engines.symbolic.stored import facts
+from isrcheck.checker.engines.symbolic.terms import BITS, Numbers, State, Terms
 from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligation, Obligations, Term
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.domains import Bag, Domain, Per, Record, Sequence_
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 
@@ -34,42 +32,7 @@ class Bounded:
         """Whether values are a state, as a term: in their intervals, sequences with nothing behind their end, bags that
         have room.
         """
-        return [*self.terms.inside(self.system.leaves, state), *self._unused(state)]
-
-    def _unused(self, state: State) -> list[Term]:
-        found: list[Term] = []
-        for variable in self.system.variables:
-            self._walk(variable.domain, variable.start, state, found)
-        return found
-
-    def _walk(self, domain: Domain, start: int, state: State, found: list[Term]) -> None:
-        if isinstance(domain, Record):
-            for part in domain.domains:
-                self._walk(part, start, state, found)
-                start += part.width
-        elif isinstance(domain, Per):
-            for i in range(domain.count):
-                self._walk(domain.element, start + i * domain.element.width, state, found)
-        elif isinstance(domain, Sequence_):
-            self._slots(domain, start, state, found)
-        elif isinstance(domain, Bag):
-            cells = [e.leaf(leaf) for leaf in self.system.leaves[start : start + domain.width]]
-            most = e.constant("number", domain.capacity)
-            found += self.terms.folding(state)([e.le(reduce(e.add, cells), most)])
-
-    def _slots(self, domain: Sequence_, start: int, state: State, found: list[Term]) -> None:
-        """Slots at and above the length hold the first value of the element, as in every state that is stored."""
-        length, leaf = state[start], self.system.leaves[start]
-        first = domain.element.encode(domain.element.first)
-        for offset in range(domain.capacity):
-            at = start + 1 + offset * domain.element.width
-            self._walk(domain.element, at, state, found)
-            slot = range(at, at + domain.element.width)
-            empty = self.terms.equal([self.system.leaves[i] for i in slot], tuple(state[i] for i in slot), first)
-            filled = z3.Not(
-                self.terms.numbers.le(length, self.terms.constant("number", offset, interval(leaf)), interval(leaf))
-            )
-            found += [z3.Or(filled, each) for each in empty]
+        return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
     def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
         """Each predicate in a state: it is defined and true."""

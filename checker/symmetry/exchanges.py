@@ -7,7 +7,7 @@ a sequence as far as it reaches.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from isrcheck.model.language import expressions as e
@@ -196,31 +196,6 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
         parts.append(nodes[start : start + domain.width])
         start += domain.width
     return parts
-
-
-def empty_above_length(system: TransitionSystem) -> Iterable[Expression]:
-    """A fact about every state: sequences have the first value of their domain behind their end."""
-    nodes = [e.leaf(x) for x in system.leaves]
-    for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
-        yield from _padded(variable.domain, part)
-
-
-def _padded(domain: Domain, nodes: Nodes) -> Iterator[Expression]:
-    match domain:
-        case Record():
-            for d, part in zip(domain.domains, split(domain.domains, nodes), strict=True):
-                yield from _padded(d, part)
-        case Per():
-            for part in split([domain.element] * domain.count, nodes):
-                yield from _padded(domain.element, part)
-        case Sequence_():
-            length, *slots = nodes
-            first = domain.element.encode(domain.element.first)
-            for offset, part in enumerate(split([domain.element] * domain.capacity, slots)):
-                reached = e.lt(e.constant("number", offset), length)
-                empty = e.and_(*(e.eq(x, e.constant(x.kind, y)) for x, y in zip(part, first, strict=True)))
-                yield e.or_(reached, empty)
-                yield from _padded(domain.element, part)
 
 
 class Renaming:

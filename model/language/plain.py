@@ -694,6 +694,8 @@ class PlainChannel(Part):
 
     @property
     def head(self) -> Any:
+        if not self._plain:
+            return Undefined("the head of an empty channel", self._domain.element)
         return self._line.first
 
     @property
@@ -712,10 +714,15 @@ class PlainChannel(Part):
         return self._line.has(element)
 
     def put(self, element: Any) -> None:
-        self._assign(self._line.appended(element))
+        x, value = stored(self._domain.element, element), self._plain
+        if not isinstance(x, Undefined) and len(value) == self._domain.capacity:
+            x = Undefined(f"something put into a full channel of {self._domain.capacity} elements")
+        self._change(x, lambda: (*value, x))
 
     def take(self) -> None:
-        self._assign(self._line.without_first())
+        value = self._plain
+        x = None if value else Undefined("something taken from an empty channel")
+        self._change(x, lambda: value[1:])
 
 
 class Index:

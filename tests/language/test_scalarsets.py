@@ -116,8 +116,8 @@ def test_what_fits_in_no_state_is_refused_by_tracing(body: str) -> None:
     [
         ("s.jobs.take({'owner': none, 'on': True})", "jobs: (owner none, on true) taken, which is not in the bag"),
         ("s.jobs.put({'owner': c, 'on': s.on})", "jobs: something put into a full bag of 1 elements"),
-        ("s.line.put(c)", "line: an append to a full sequence of 2 elements"),
-        ("s.line.take()", "line: the first element of an empty sequence is removed"),
+        ("s.line.put(c)", "line: something put into a full channel of 2 elements"),
+        ("s.line.take()", "line: something taken from an empty channel"),
     ],
 )
 def test_an_error_has_values_as_reports_have_them(body: str, said: str) -> None:

@@ -91,7 +91,40 @@ class Queue(Model):
 def test_what_holds_of_the_members_of_no_set_is_an_evaluation_error(engine: str, name: str) -> None:
     result = check(Queue, {}, invariants=[name], engine=engine)
     assert result.evaluation is not None
-    assert result.evaluation.what == "offset 0 of a sequence of length 0"
+    assert result.evaluation.what == "the head of an empty channel"
+
+
+class TooMuch(Model):
+    """Nobody asks whether there is room, or anything there."""
+
+    put = setting(False, meaning="something is put in at its end")
+
+    def variables(self) -> Any:
+        return {"line": channel(flag, 2)}
+
+    @action(actor="somebody", where=lambda m: m.put)
+    def add(self, s: Any) -> None:
+        """One more."""
+        s.line.put(True)
+
+    @action(actor="somebody", where=lambda m: not m.put)
+    def remove(self, s: Any) -> None:
+        """One less."""
+        s.line.take()
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize(
+    ("put", "depth", "what"),
+    [
+        (True, 3, "line: something put into a full channel of 2 elements"),
+        (False, 1, "line: something taken from an empty channel"),
+    ],
+)
+def test_what_a_channel_cannot_do_is_told_of_a_channel(engine: str, put: bool, depth: int, what: str) -> None:
+    result = check(TooMuch, {"put": put}, engine=engine)
+    assert result.evaluation is not None
+    assert (result.exit_code, result.evaluation.what, len(result.evaluation.trace.steps)) == (75, what, depth)
 
 
 @pytest.mark.parametrize("name", ["instances", "domains", "actions", "members"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import factorial
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,11 @@ from isrcheck import UnknownName, check
 from isrcheck.checker.engines.symbolic.symmetry import symmetry
 from isrcheck.checker.pages.stories import story
 from isrcheck.checker.symmetry.exchanges import Member
+from isrcheck.model.language import Model, action, bag, optional, setting, when
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
 from tests.toys import in_flight
-from tests.toys.in_flight import Visitors
+from tests.toys.in_flight import Visitors, client
 
 FILE = in_flight.__file__
 
@@ -59,6 +61,42 @@ def test_a_client_that_is_told_apart_is_not_permuted() -> None:
     assert [list(c) for c in result.orbits.classes] == [[("broker", 1), ("broker", 2)], [("client", 1), ("client", 2)]]
     with pytest.raises(UnknownName, match="clients 0 and 1 are told apart by the initial"):
         check(Favourite, {"clients_": 2, "brokers_": 1}, symmetry=True, invariants=())
+
+
+class Bell(Model):
+    """One client at a time is called, and the last who came is known."""
+
+    clients_ = setting(2, counts=client, at_least=1, meaning="clients")
+
+    def variables(self) -> dict[str, Any]:
+        return {"called": bag(client, 1), "last": optional(client)}
+
+    @action(c=client, actor="somebody")
+    def call(self, s: Any, c: Any) -> None:
+        """A client is called."""
+        s.require(s.called.is_empty)
+        s.called.put(c)
+
+    @action(actor="somebody")
+    def come(self, s: Any) -> None:
+        """Whoever is called comes; they are asked one after the other, but only one is called."""
+        s.require(~s.called.is_empty)
+        last = s.last
+        for c in self.members(client):
+            last = when(s.called.has(c), c, last)
+        s.last = last
+
+    @action(c=client, actor="somebody")
+    def forget(self, s: Any, c: Any) -> None:
+        """Nobody is called any more."""
+        s.require(s.called.has(c))
+        s.called.take(c)
+
+
+def test_only_so_many_are_in_a_bag_as_there_is_room_for() -> None:
+    result = check(Bell, {}, symmetry=True, invariants=())
+    assert result.orbits is not None
+    assert (sum(result.orbits.states), result.distinct) == (9, 5)
 
 
 @pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from isrcheck.checker.engines.symbolic.solving import GaveUp, Solver, Watch
+from isrcheck.checker.engines.symbolic.stored import facts
 from isrcheck.checker.engines.symbolic.terms import Term, Terms
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.symmetry.exchanges import Member, empty_above_length
+from isrcheck.checker.symmetry.exchanges import Member
 from isrcheck.checker.symmetry.interchangeable import Symmetry
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import Expression
@@ -43,7 +44,7 @@ class Alike:
         state = terms.state(self._system.leaves, "s")
         write, solver = terms.folding(state), Solver(self._watch, EFFORT)
         solver.add(terms.inside(self._system.leaves, state))
-        solver.add(write(empty_above_length(self._system)))
+        solver.add(write(facts(self._system)))
         return solver, write
 
 

@@ -370,13 +370,13 @@ class TracedBag(Structure):
         return self.size == self._domain.capacity
 
     def put(self, element: Any) -> None:
-        """Puts an element in; it means something where there is room."""
+        """Puts an element in; defined where there is room."""
         chosen, defined = which(self._domain, element)
         room = e.lt(self._total(), e.constant("number", self._domain.capacity))
         self._change(chosen, e.and_(defined, room), 1, ".put")
 
     def take(self, element: Any) -> None:
-        """Takes an element out; it means something where there is one."""
+        """Takes an element out; defined where there is one."""
         chosen, defined = which(self._domain, element)
         self._change(chosen, e.and_(defined, self.has(element).node), -1, ".take")
 
@@ -397,7 +397,7 @@ class TracedChannel(Structure):
 
     @property
     def head(self) -> Any:
-        """The element that was put first; it means something where there is one."""
+        """The element that was put first; defined where there is one."""
         return self._line.first
 
     @property
@@ -416,11 +416,11 @@ class TracedChannel(Structure):
         return self._line.has(element)
 
     def put(self, element: Any) -> None:
-        """Puts an element at the end; it means something where there is room."""
+        """Puts an element at the end; defined where there is room."""
         self._become(self._line.appended(element), ".put")
 
     def take(self) -> None:
-        """Takes the head away; it means something where there is one."""
+        """Takes the head away; defined where there is one."""
         self._become(self._line.without_first(), ".take")
 
     def _become(self, value: TracedSequence, what: str) -> None:
