@@ -241,7 +241,7 @@ def _search(
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     instances = [numbers[t.label] for t in system.transitions]
     search = import_module(f"isrcheck.checker.engines.{engine}.search").search
-    if engine == "symbolic":
+    if engine != "local":
         return *search(system, **question), instances
     answer, native = search(system, **question)
     return answer, CanonicalPaths(native, [t.actor for t in system.transitions]), instances

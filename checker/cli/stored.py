@@ -7,9 +7,9 @@ from typing import Any
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.origin import Origin
 from isrcheck.checker.engines.spark.analysis import stored_levels
+from isrcheck.checker.engines.spark.paths import StoredPaths
 from isrcheck.checker.exploration import Exploration
 from isrcheck.checker.judging import Judge
-from isrcheck.checker.traces.canonical import CanonicalPaths
 
 
 def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
@@ -19,5 +19,5 @@ def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
     )  # fmt: skip
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     order = [numbers[t.label] for t in system.transitions]
-    paths = CanonicalPaths(levels, [interpreter.actors[n] for n in order])
+    paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
     return Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)

@@ -5,6 +5,7 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
     transitions/level=00001/*.parquet  the steps from its states, where they were asked for
     runs/*.parquet                     states of several levels merged, for the search alone
+    cones-*/*.parquet                  where a trace goes on, while one is looked for
     levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
 
 Files are written under their final names, each a new one; the manifest, written last, makes them count. Files of a
@@ -29,6 +30,7 @@ from isrcheck.checker.datasets.storage import Storage
 
 FORMAT: Final = 2
 HEADER: Final = "dataset.json"
+CONES: Final = "cones"
 READERS: Final = 8
 """Threads that read files to see whether they are whole."""
 MUCH: Final = 1 << 30
@@ -214,6 +216,8 @@ class Dataset:
             self._tidy_level(level)
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
+        # Of a process that was killed as it looked for a trace.
+        self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{CONES}-"))
 
     def _tidy_level(self, level: Level) -> None:
         self._tidy_folder(f"states/{folder_of(level.number)}", level.files)

@@ -55,9 +55,9 @@ class Graph:
 
 
 @st.composite
-def graphs(draw: Any) -> Graph:
-    """Three to five levels; the last one has states to reach, the steps between levels are many and parallel."""
-    widths = draw(st.lists(st.integers(1, 3), min_size=2, max_size=5))
+def graphs(draw: Any, widest: int = 3) -> Graph:
+    """Two to five levels; the last one has states to reach, the steps between levels are many and parallel."""
+    widths = draw(st.lists(st.integers(1, widest), min_size=2, max_size=5))
     total = itertools.count()
     levels = [[next(total) for _ in range(width)] for width in widths]
     states = next(total)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.header import header_of
-from isrcheck.checker.engines.spark import kernels, steps, tasks
+from isrcheck.checker.engines.spark import backwards, kernels, tasks
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.levels import StoredLevels
 from isrcheck.checker.engines.spark.search import Search
@@ -47,10 +47,12 @@ class StandIn:
             answers += self._attempts(tasks.merging(work), [batch(columns)])
         return [row["report"] for part in answers for row in part.to_pylist()]
 
-    def scan(self, work: kernels.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
-        owners = [batch({"id": [owner]}) for owner in range(len(work["bounds"]) - 1)]
-        rows = (row for part in steps.scanning(work)(owners) for row in part.to_pylist())
-        return [(row["sources"], row["transitions"], row["targets"]) for row in rows]
+    def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
+        owners = list(range(len(work["bounds"]) - 1))
+        self.random.shuffle(owners)
+        given = (self._attempts(backwards.looking(work), [batch({"id": [owner]})]) for owner in owners)
+        rows = (row for parts in given for part in parts for row in part.to_pylist())
+        return [(row["owner"], row["rows"], row["report"]) for row in rows]
 
     def _attempts(self, function: Any, given: list[Any]) -> list[Any]:
         """The answer of the last of up to three attempts; the first one may end in the middle."""

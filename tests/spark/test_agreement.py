@@ -13,8 +13,9 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.engines.spark import backwards, rows, tasks
 from isrcheck.checker.engines.spark import levels as stored
-from isrcheck.checker.engines.spark import rows, tasks
+from isrcheck.checker.engines.spark.paths import StoredPaths
 from isrcheck.checker.exploration import Exploration, Limits
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.traces.canonical import CanonicalPaths
@@ -71,24 +72,31 @@ def test_tasks_that_fail_run_twice_and_mix_find_what_the_reference_finds(
 
 
 @examples(30)
-@given(models(), st.sampled_from(QUESTIONS), OWNERS)
-def test_verdicts_and_traces_are_those_of_the_local_engine(source: str, question: Question, owners: int) -> None:
+@given(models(), st.sampled_from(QUESTIONS), OWNERS, st.booleans(), st.sampled_from([0, 64, backwards.INLINE]))
+def test_verdicts_and_traces_are_those_of_the_local_engine(
+    source: str, question: Question, owners: int, held: bool, inline: int
+) -> None:
     interpreter, system = traced(load(source))
     keep_going, deadlock = question
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     labels = [numbers[t.label] for t in system.transitions]
 
-    def judged(found: Exploration, levels: Any) -> dict[str, Any]:
-        paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
+    actors = [t.actor for t in system.transitions]
+
+    def judged(found: Exploration, paths: Any) -> dict[str, Any]:
         judge = Judge("test", interpreter, system, found, paths, labels)
         return essence(judge.result("any", deadlock, False, LIMITS))
 
-    wanted = judged(*search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None))
-    with tempfile.TemporaryDirectory() as folder:
+    found, native = search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None)
+    wanted = judged(found, CanonicalPaths(native, actors))
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backwards, "HELD", backwards.HELD if held else 0)
+        patch.setattr(backwards, "INLINE", inline)
+        patch.setattr(backwards, "CHUNK_BYTES", 0 if held else 100)
         found, levels = explored(
-            system, folder, StandIn(owners), keep_going=keep_going, deadlock=deadlock, limits=LIMITS, group=3
+            system, folder, StandIn(owners, owners), keep_going=keep_going, deadlock=deadlock, limits=LIMITS, group=3
         )
-        mine = judged(found, levels)
+        mine = judged(found, StoredPaths(levels, actors))
     assert {name: x for name, x in mine.items() if not name.startswith("spark")} == wanted
 
 

@@ -23,6 +23,7 @@ from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.found import Found, any_of, cost_of, found_by, require_each_owner, words_of
 from isrcheck.checker.engines.spark.interruptions import deferred, raise_if_asked
 from isrcheck.checker.engines.spark.levels import StoredLevels
+from isrcheck.checker.engines.spark.paths import StoredPaths
 from isrcheck.checker.engines.spark.session import Spark
 from isrcheck.checker.exploration import Exploration, Limits, Progress, Report, Stop
 from isrcheck.checker.kernel.compile import Kernel
@@ -38,7 +39,7 @@ NOT_SHARED: Final = "with {} the states need a folder that driver and executors 
 def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
-) -> tuple[Exploration, StoredLevels]:  # fmt: skip
+) -> tuple[Exploration, StoredPaths]:  # fmt: skip
     """Explores all reachable states, or as many as the limits allow. A temporary dataset ends with `leaving`."""
     began = time.perf_counter()
     leaving.enter_context(deferred())
@@ -54,7 +55,7 @@ def search(
     answer.seconds = {
         "spark": started - began + spark.seconds, "compile": compiled - started, "search": searched
     }  # fmt: skip
-    return answer, run.levels
+    return answer, StoredPaths(run.levels, [t.actor for t in system.transitions])
 
 
 def _dataset(header: dict[str, Any], cluster: Cluster, spark: Spark, leaving: ExitStack) -> Dataset:

@@ -16,16 +16,25 @@ from typing import Any, Final
 
 from isrcheck.checker.datasets import places
 from isrcheck.checker.datasets.refusals import ClusterFailed, DatasetRefused
-from isrcheck.checker.engines.spark import decoding, files, kernels, queries, requirements, rows, steps, tasks
+from isrcheck.checker.engines.spark import (
+    backwards,
+    decoding,
+    files,
+    kernels,
+    queries,
+    requirements,
+    rows,
+    steps,
+    tasks,
+)
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.interruptions import raise_if_asked
 from isrcheck.checker.engines.spark.starting import session_of
 from isrcheck.checker.kernel import native
 
-SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, decoding)
+SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, backwards, decoding)
 """The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
-SCANNED: Final = "sources binary, transitions binary, targets binary"
 DAMAGED: Final = (
     files.CHANGED,
     "CRC checksum verification failed",
@@ -106,19 +115,18 @@ class Spark:
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
-    def scan(self, work: kernels.Work, text: str) -> list[tuple[bytes, bytes, bytes]]:
-        """What the owners find in a level."""
+    def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
+        """What the owners answer to the question of a work: owner, rows and report."""
 
         def job() -> Any:
             self.send(work, text)
             owners = len(work["bounds"]) - 1
-            with self._shared(work["plan"]) as plan, self._shared(work["ask"].get("into", b"")) as into:
-                ask = {**work["ask"], "into": into} if "into" in work["ask"] else work["ask"]
-                scanning = steps.scanning({**work, "plan": plan, "ask": ask})
-                return self.session.range(0, owners, 1, owners).mapInArrow(scanning, SCANNED).collect()
+            with self._shared(work["plan"]) as plan, self._shared(work["question"]) as question:
+                looking = backwards.looking({**work, "plan": plan, "question": question})
+                return self.session.range(0, owners, 1, owners).mapInArrow(looking, EXPANDED).collect()
 
         found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps that are asked for")
-        return [(bytes(sources), bytes(transitions), bytes(targets)) for sources, transitions, targets in found]
+        return [(int(owner), bytes(data), str(report)) for owner, data, report in found]
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:

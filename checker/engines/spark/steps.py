@@ -1,17 +1,17 @@
-"""The steps from the states of a level: kept as edges, or looked for where a trace is wanted."""
+"""The states of a level that an owner has, and the steps from them where these are kept."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from isrcheck.checker.engines.spark import files, rows
-from isrcheck.checker.engines.spark.kernels import Kernel, Work, kernel_of
+from isrcheck.checker.engines.spark import files
+from isrcheck.checker.engines.spark.kernels import Kernel, Work
 
 Array = Any
 
@@ -59,48 +59,3 @@ class Edges:
             return None
         self.writer.close()
         return {"path": self.path, "rows": self.rows, **self.stream.end()}
-
-
-def scan(work: Work, owner: int) -> tuple[bytes, bytes, bytes]:
-    """States of a level that answer the question of a work: sources, transitions, successors.
-
-    The question is `bit` (successors with this verdict bit), `into` (successors among these), `stuck` (states without
-    a successor) or `failing` (instances without meaning).
-    """
-    kernel, ask = kernel_of(work), work["ask"]
-    sources, transitions, targets = [], [], []
-    into = hashes = None
-    if "into" in ask:
-        into = np.frombuffer(files.shared(ask["into"]), dtype=np.uint64).reshape(-1, kernel.words)
-        into, hashes = rows.distinct(into, kernel.hashes(into))
-    for states, _ in blocks(work, kernel, owner):
-        if "failing" in ask:
-            source, transition = kernel.failures(states)
-            sources.append(states[source])
-            transitions.append(transition.copy())
-            continue
-        successors = kernel.expand(states, kernel.tally(), traced=True)
-        source, transition = kernel.source[: len(successors)], kernel.transition[: len(successors)]
-        if "stuck" in ask:
-            sources.append(states[np.bincount(source, minlength=len(states)) == 0])
-            continue
-        if into is not None:
-            wanted = rows.positions(successors, kernel.hashes(successors), into, hashes) >= 0
-        else:
-            wanted = kernel.judge(successors)[:, ask["bit"] // 64] >> np.uint64(ask["bit"] % 64) & np.uint64(1) == 1
-        sources.append(states[source[wanted]])
-        transitions.append(transition[wanted])
-        targets.append(successors[wanted])
-    return tuple(np.concatenate(x).tobytes() if x else b"" for x in (sources, transitions, targets))  # type: ignore[return-value]
-
-
-def scanning(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: owners in; sources, transitions and targets out."""
-
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for owner in batch.column(0).to_pylist():
-                columns = [pa.array([data], pa.binary()) for data in scan(work, owner)]
-                yield pa.RecordBatch.from_arrays(columns, ["sources", "transitions", "targets"])
-
-    return run

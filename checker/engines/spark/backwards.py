@@ -1,0 +1,234 @@
+"""What executors do where a trace is looked for: the states of a level from which it goes on, and the least failure.
+
+A *cone* of a level are its states from which a trace goes on, with, for each actor, the fewest changes of actor that
+follow where that actor has just acted. It lies in files like those of states, each row longer by the numbers, so that
+nobody needs to hold it; what is small comes back with the report, and the driver makes one file of it.
+
+A *question* is JSON. For a cone it has `actors`, those of the transitions, `cones`, the folder of its files, and `bit`
+(steps to states with this verdict bit), `into` (steps to states of a cone, by its files) or `stuck` (states without a
+step). For the least failure it has `places`, those of the leaves, and perhaps `failed` (steps to states with this
+verdict bit, in place of instances that cannot be evaluated).
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from isrcheck.checker.engines.spark import files, queries, rows
+from isrcheck.checker.engines.spark.kernels import Kernel, Work, kernel_of
+from isrcheck.checker.engines.spark.steps import blocks
+
+Array = Any
+INLINE = 1 << 14
+"""Bytes of a cone that a task gives to the driver: 4,000 tasks give it 64 MB at most."""
+HELD = 1 << 20
+"""States of a cone that a task holds; of a larger one it reads what it needs, slab by slab."""
+CHUNK_BYTES = 1 << 25
+"""Successors that are looked for in a cone at once."""
+UNREACHED = 2**31 - 1
+
+
+# --- cones ----------------------------------------------------------------------------------------------------------
+
+
+def with_costs(states: Array, after: Array) -> Array:
+    """Rows of a cone: states, then two of their numbers in a word."""
+    numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
+    numbers[:, : after.shape[1]] = after
+    return np.concatenate([states, numbers.view(np.uint64)], axis=1)
+
+
+def costs(found: Array, words: int) -> Array:
+    """The numbers of rows of a cone, which has states of so many words."""
+    return np.ascontiguousarray(found[:, words:]).view(np.uint32)
+
+
+class Cone:
+    """The files of a cone, for those who look states up in it."""
+
+    def __init__(self, root: str, entries: list[dict[str, Any]], kernel: Kernel) -> None:
+        self._root, self._kernel = root, kernel
+        self._paths = [entry["path"] for entry in entries]
+        self._held: tuple[Array, Array] | None = None
+        if sum(entry["rows"] for entry in entries) <= HELD:
+            found = rows_of(root, entries)
+            hashes = self._hashes(found)
+            order = rows.order_of(hashes)
+            self._held = found.take(order, axis=0), hashes.take(order)
+
+    def _hashes(self, found: Array) -> Array:
+        return self._kernel.hashes(found[:, : self._kernel.words])
+
+    def _reader(self, path: str) -> files.Reader:
+        return files.Reader(self._root, path, self._hashes)
+
+    def after(self, states: Array, acting: Array) -> Array:
+        """For steps by actors to states: the fewest changes of actor that follow; UNREACHED outside the cone."""
+        found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
+        hashes = self._kernel.hashes(states)
+        order = rows.order_of(hashes)
+        in_order, wanted = states.take(order, axis=0), hashes.take(order)
+        for known, known_hashes, a, b in self._around(wanted):
+            at = rows.positions(in_order[a:b], wanted[a:b], known[:, :words], known_hashes)
+            there = np.flatnonzero(at >= 0)
+            of = order[a:b][there]
+            found[of] = costs(known[at[there]], words)[np.arange(len(of)), acting[of]]
+        return found
+
+    def _around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
+        if self._held is not None:
+            yield *self._held, 0, len(wanted)
+            return
+        for path in self._paths:
+            reader = self._reader(path)
+            yield from reader.around(wanted)
+            reader.close()
+
+
+def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
+    """All rows of a cone that is not empty."""
+    found = []
+    for entry in entries:
+        reader = files.Reader(root, entry["path"], lambda rows: rows[:, 0])
+        found += list(reader.all())
+        reader.close()
+    return np.concatenate(found)
+
+
+class Goal:
+    """The states with a verdict bit: a trace ends there."""
+
+    def __init__(self, bit: int, kernel: Kernel) -> None:
+        self._bit, self._kernel = bit, kernel
+
+    def after(self, states: Array, acting: Array) -> Array:
+        """As of a cone: nothing follows."""
+        return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
+
+
+def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
+    """What the steps that a question asks for lead into."""
+    return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
+
+
+def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
+    return kernel.judge(states)[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1
+
+
+def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+    """An owner's part of a cone: its rows where they are few, else their file in the report."""
+    kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
+    actors = np.array(question["actors"], dtype=np.int64)
+    number = int(actors.max(initial=0)) + 1
+    parts = [np.empty((0, kernel.words + -(-number // 2)), dtype=np.uint64)]
+    if "stuck" in question:
+        parts += [with_costs(x, np.zeros((len(x), number))) for x in without_steps(work, kernel, owner)]
+    else:
+        aim = aim_of(question, work["root"], kernel)
+        for states, source, transition, after in chunks(work, kernel, owner):
+            acting = actors[transition]
+            parts.append(reached(states, source, acting, aim.after(after, acting), number))
+    return given_back(work["root"], question["cones"], kernel, owner, np.concatenate(parts))
+
+
+def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
+    """The rows of a cone, of the states that have a step into the next one."""
+    by_actor = np.full((len(states), actors), UNREACHED, dtype=np.int64)
+    np.minimum.at(by_actor, (source, acting), weight)
+    least = by_actor.min(axis=1, keepdims=True)
+    there = np.flatnonzero(least[:, 0] < UNREACHED)
+    # Another actor than the last one is a change.
+    return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
+
+
+def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array) -> tuple[bytes, dict[str, Any]]:
+    report: dict[str, Any] = {"owner": owner, "rows": len(found), "entry": None}
+    if found.nbytes <= INLINE:
+        return found.tobytes(), report
+    return b"", {**report, "entry": written(root, folder, found, kernel)}
+
+
+def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
+    """Writes rows of a cone, in any order, into a file of its own; what is to be known of it."""
+    path = f"{folder}/{uuid.uuid4().hex}.parquet"
+    hashes = kernel.hashes(found[:, : kernel.words])
+    order = rows.order_of(hashes)
+    return {"path": path, **files.write(root, path, [(found.take(order, axis=0), hashes.take(order))], found.shape[1])}
+
+
+def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """States of an owner, and their steps: positions of sources, transitions, successors."""
+    pending: list[tuple[Array, Array, Array, Array]] = []
+    count = size = 0
+    for states, _ in blocks(work, kernel, owner):
+        after = kernel.expand(states, kernel.tally(), traced=True).copy()
+        source, transition = kernel.source[: len(after)] + count, kernel.transition[: len(after)].copy()
+        pending.append((states, source, transition, after))
+        count, size = count + len(states), size + after.nbytes
+        if size > CHUNK_BYTES:
+            yield tuple(np.concatenate(column) for column in zip(*pending, strict=True))  # type: ignore[misc]
+            pending, count, size = [], 0, 0
+    if pending:
+        yield tuple(np.concatenate(column) for column in zip(*pending, strict=True))  # type: ignore[misc]
+
+
+def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
+    for states, _ in blocks(work, kernel, owner):
+        found = len(kernel.expand(states, kernel.tally(), traced=True))
+        yield states[np.bincount(kernel.source[:found], minlength=len(states)) == 0]
+
+
+# --- where evaluation failed ----------------------------------------------------------------------------------------
+
+
+def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+    """The least failure among an owner's states: the leaves of the state, and the transition that fails there.
+
+    With `failed` it is the least successor with that verdict bit, and no transition.
+    """
+    kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
+    least: tuple[list[int], int] | None = None
+    for states, _ in blocks(work, kernel, owner):
+        if "failed" in question:
+            after = kernel.expand(states, kernel.tally())
+            where = after[has_bit(kernel, after, question["failed"])]
+            instances = np.zeros(len(where), dtype=np.int64)
+        else:
+            source, instances = kernel.failures(states)
+            where = states[source]
+        if len(where):
+            columns = [queries.leaf(where, place) for place in question["places"]]
+            first = np.lexsort((instances, *columns[::-1]))[0]
+            mine = [int(column[first]) for column in columns], int(instances[first])
+            least = mine if least is None else min(least, mine)
+    return b"", {"owner": owner, "least": least}
+
+
+# --- as a function over Arrow batches -------------------------------------------------------------------------------
+
+
+def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function for `mapInArrow`: owners in; owner, rows and report out."""
+
+    def look(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for owner in batch.column(0).to_pylist():
+                data, report = looked(work, owner)
+                columns = [pa.array([owner], pa.int32()), pa.array([data], pa.binary())]
+                yield pa.RecordBatch.from_arrays(
+                    [*columns, pa.array([json.dumps(report)])], ["owner", "rows", "report"]
+                )
+
+    return look
+
+
+def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+    """What an owner answers to the question of a work."""
+    question = json.loads(files.shared(work["question"]))
+    return failing(work, owner) if "places" in question else coned(work, owner)

@@ -1,0 +1,117 @@
+"""The canonical paths in a dataset, found backwards in files that executors write, then forwards a state at a time.
+
+It is the path of `isrcheck.checker.traces.canonical`, which has the states from which a trace goes on, and the steps
+between them, in memory; here they are the *cones* of the levels, which nobody holds.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from isrcheck.checker.datasets.dataset import CONES
+from isrcheck.checker.datasets.storage import Storage
+from isrcheck.checker.engines.spark import backwards, kernels
+from isrcheck.checker.engines.spark.levels import StoredLevels
+from isrcheck.checker.exploration import Path
+from isrcheck.checker.kernel.layout import Words
+
+Entries = list[dict[str, Any]]
+Question = dict[str, Any]
+
+
+class StoredPaths:
+    """Paths in the levels of a dataset; `actors` says who acts in each instance of the system."""
+
+    def __init__(self, levels: StoredLevels, actors: Sequence[str]) -> None:
+        self._levels, self._kernel = levels, levels.kernel
+        names = sorted(set(actors))
+        self._actors = [names.index(actor) for actor in actors]
+        self._root = levels.work["root"]
+        self._folder = ""
+
+    @property
+    def _expanding(self) -> kernels.Kernel:
+        """The kernel as tasks have it, in this process."""
+        return kernels.kernel_of(kernels.at_hand(self._levels.work, self._kernel.code))
+
+    def to_violation(self, invariant: str, length: int) -> Path:
+        with self._cones():
+            bit = self._kernel.verdicts.invariants[invariant]
+            return self._path(length, [], {"bit": bit})
+
+    def to_deadlock(self, length: int) -> Path:
+        with self._cones():
+            last = self._cone(length, {"stuck": True})
+            return self._path(length, [last], {"into": last})
+
+    def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
+        with self._cones():
+            state = self._kernel.layout.pack([leaves])
+            last = [self._written(backwards.with_costs(state, np.zeros((1, max(self._actors, default=0) + 1))))]
+            return self._path(length, [last], {"into": last})
+
+    @contextmanager
+    def _cones(self) -> Iterator[None]:
+        """A folder for the cones of a path."""
+        storage, self._folder = Storage(self._root), f"{CONES}-{uuid.uuid4().hex}"
+        storage.make(self._folder)
+        try:
+            yield
+        finally:
+            storage.remove(self._folder)
+
+    # --- backwards --------------------------------------------------------------------------------------------------
+
+    def _path(self, length: int, known: list[Entries], last: Question) -> Path:
+        """The path of `length` states whose last step is one of a question; `known` has the cone of its last state."""
+        cones, question = list(known), last
+        for level in range(length - 1, 0, -1):
+            cones.append(self._cone(level, question))
+            question = {"into": cones[-1]}
+        return self._walked(cones[::-1], length, last)
+
+    def _cone(self, level: int, question: Question) -> Entries:
+        """The files of a cone; what is small is put together here."""
+        found = self._levels.asked(level, {**question, "actors": self._actors, "cones": self._folder})
+        small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
+        if not small:
+            return large
+        rows = np.frombuffer(small, dtype=np.uint64).reshape(sum(r["rows"] for _, r in found if r["entry"] is None), -1)
+        return [self._written(rows), *large]
+
+    def _written(self, rows: Words) -> dict[str, Any]:
+        return backwards.written(self._root, self._folder, rows, self._expanding)
+
+    # --- forwards ---------------------------------------------------------------------------------------------------
+
+    def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
+        """At each step, among the instances that lead into the next cone, the one with the fewest remaining changes of
+        actor, then the least label.
+        """
+        here = self._least(cones[0])
+        start, instances, previous = self._levels.leaves(here)[0], list[int](), -1
+        kernel, actors = self._expanding, np.array(self._actors, dtype=np.int64)
+        for level in range(1, length):
+            question = {"into": cones[level]} if level < len(cones) else last
+            after = kernel.expand(here, kernel.tally(), traced=True).copy()
+            transition = kernel.transition[: len(after)].copy()
+            acting = actors[transition]
+            weight = backwards.aim_of(question, self._root, kernel).after(after, acting)
+            changes = weight + ((acting != previous) & (previous >= 0))
+            best = int(np.lexsort((transition, changes))[0])
+            assert weight[best] < backwards.UNREACHED, "a state of a cone has a step into the next one"
+            instances.append(int(transition[best]))
+            here, previous = after[best : best + 1], int(acting[best])
+        return Path(start, tuple(instances))
+
+    def _least(self, cone: Entries) -> Words:
+        """The least state of a cone, by its leaves."""
+        states: Words = backwards.rows_of(self._root, cone)[:, : self._kernel.words]
+        leaves = self._levels.leaves(states)
+        least = min(range(len(leaves)), key=leaves.__getitem__)
+        return states[least : least + 1]
