@@ -1,8 +1,9 @@
 """The tables of docs/mutation.md: `python benchmarks/mutations.py [NAME]...` prints them as Markdown.
 
 Of each design a row of the summary, with `--survivors` also every mutant that is not explained by its outcome; each is
-as one run of `isrcheck mutate --scenarios`, and tells on standard error how far it is. `fixes` is the table of the
-fixes of v3. With --json FOLDER the whole outcomes are kept.
+as one run of `isrcheck mutate --scenarios`, and tells on standard error how far it is. A survivor has the class that
+`survivors.toml` gives it; one that has none is not explained, and the exit code is 1. `fixes` is the table of the fixes
+of v3. With --json FOLDER the whole outcomes are kept.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 import fnmatch
 import json
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,13 @@ FIXES = (
 )
 """Fixes of v3 that are a guard or an update: the scenario in which it holds, actions, and what the line says."""
 NAMES = (*SCENARIOS, "fixes")
+CLASSES: dict[str, dict[str, list[list[str]]]] = tomllib.loads(
+    Path(__file__).with_name("survivors.toml").read_text(encoding="utf-8")
+)
+"""Why nothing notices a mutant: by class and design the action, the function as `file:name`, and the change."""
+UNEXPLAINED = "**not explained**"
+EXPLAINED = {design for mutants in CLASSES.values() for design in mutants}
+"""The designs whose survivors are; those of the published models are what they are."""
 LIMITS = Limits(seconds=120, memory=3 << 30)
 
 
@@ -190,12 +199,23 @@ def _count(found: Mutation, name: str, outcomes: tuple[Outcome, ...], elsewhere:
 
 
 def survivors(found: Mutation) -> Iterator[str]:
-    yield "\n| outcome | by | action | in | change |"
-    yield "|---|---|---|---|---|"
+    yield "\n| outcome | why | by | action | in | change |"
+    yield "|---|---|---|---|---|---|"
     for verdict in found.verdicts:
-        if verdict.outcome in ("survived", "not finished", "nothing new", "unread", "forbids"):
-            yield row(verdict, new_in(found.question, verdict) if verdict.outcome == "survived" else "")
+        if verdict.outcome in ("survived", "not finished"):
+            yield row(verdict, new_in(found.question, verdict), f"{why(found.question.model, verdict)} | ")
+        elif verdict.outcome in ("nothing new", "unread", "forbids"):
+            yield row(verdict, why=" | ")
     yield ""
+
+
+def why(design: str, verdict: Verdict) -> str:
+    """The class of a survivor of a design."""
+    if design not in EXPLAINED:
+        return ""
+    mutant = [verdict.action, ":".join(place_of(verdict.edit)), verdict.edit.words]
+    named = (name for name, mutants in CLASSES.items() if mutant in mutants.get(design, []))
+    return next(named, UNEXPLAINED)
 
 
 def new_in(question: Question, verdict: Verdict) -> str:
@@ -207,20 +227,23 @@ def new_in(question: Question, verdict: Verdict) -> str:
     return f", new only in {', '.join(names)}" if names else ", nothing new"
 
 
-def row(verdict: Verdict, more: str = "") -> str:
+def row(verdict: Verdict, more: str = "", why: str = "") -> str:
     words = verdict.edit.words.replace("|", "\\|")
     by = f" at `{verdict.by}`" if verdict.by else ""
-    return f"| {verdict.outcome} | {how(verdict)}{more}{by} | {verdict.action} | {function(verdict.edit)} | `{words}` |"
+    file, function = place_of(verdict.edit)
+    return (
+        f"| {verdict.outcome} | {why}{how(verdict)}{more}{by} | {verdict.action} | {file}, `{function}` | `{words}` |"
+    )
 
 
-def function(edit: Edit) -> str:
+def place_of(edit: Edit) -> tuple[str, str]:
     """The file and the innermost function that an edit changes: a line number would not outlive the next comment."""
     found = ast.walk(ast.parse(Path(edit.file).read_text()))
     around = [f for f in found if isinstance(f, ast.FunctionDef) and f.lineno <= edit.line <= (f.end_lineno or 0)]
-    return f"{Path(edit.file).name}, `{max(around, key=lambda f: f.lineno).name}`"
+    return Path(edit.file).name, max(around, key=lambda f: f.lineno).name
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; all by default")
     parser.add_argument("--json", type=Path, help="keep the whole outcomes in this folder")
@@ -231,6 +254,7 @@ def main() -> None:
         given.json.mkdir(parents=True, exist_ok=True)
     for line in heading():
         print(line)
+    unexplained = 0
     for name in given.names or NAMES:
         if name == "fixes":
             for line in fixes(given.workers):
@@ -240,7 +264,11 @@ def main() -> None:
         if given.json is not None:
             (given.json / f"{name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n")
         print("\n".join([summary(name, found), *(survivors(found) if given.survivors else ())]), flush=True)
+        left = [v for v in found.verdicts if v.outcome in ("survived", "not finished")]
+        unexplained += sum(why(name, verdict) == UNEXPLAINED for verdict in left)
+    print(f"{unexplained} survivors are not explained", file=sys.stderr)
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -174,6 +174,16 @@ NOTICED: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str, int]] = {
         line(Fetching.answers, "without same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch"),
         NOTICES, 15,
     ),
+    **{
+        f"a-{action}-that-asks-who-is-not-its-leader": (
+            ControllerDesign,
+            {"replicas": 3, "log_size": 1, "max_records": 2, "max_leader_epoch": 1, "max_version": 2, "expiries": 1,
+             "truncation": "kip-101"},
+            action, line(Logs.follows, "without replica.leader == leader"),
+            NOTICES, length,
+        )
+        for action, length in (("fetch", 9), ("truncate", 11))
+    },
 }  # fmt: skip
 """Mutants that no scenario notices that was asked: settings at which an invariant does, and in how many states."""
 
@@ -320,6 +330,7 @@ REGISTERED_TWICE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_
                     "expiries": 2, "truncation": "kip-320"}  # fmt: skip
 LOSSY = read(COUNTEREXAMPLES / "v3" / "v3-outsider-joins-as-it-fetches").settings
 GOES_ON = {**read(COUNTEREXAMPLES / "v2" / "v2-goes-on-under-the-same-leader").settings, "max_leader_epoch": 1}
+RESUMED = read(COUNTEREXAMPLES / "v2" / "v2-reassignment-resumed").settings
 BUSY = "without s.replica[p][b].step == 'none'"
 LATER: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str]] = {
     "requests-of-the-session-before": (
@@ -335,6 +346,10 @@ LATER: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str]] = {
         LeaderCoordination, GOES_ON, "become-follower-of-new-leader",
         line(ZookeeperWatches.connected, "without s.live.has(b)"), "b",
     ),
+    "a-change-ignored-without-a-session": (
+        LeaderCoordination, RESUMED, "ignore-leader-change",
+        line(ZookeeperWatches.connected, "without s.live.has(b)"), "b",
+    ),
     "a-node-created-while-becoming-leader": (
         LeaderCoordination, GOES_ON, "create-leader-node", line(LeaderNodes.is_notified, BUSY), "b",
     ),
@@ -348,7 +363,7 @@ STEPS = 5
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.exhaustive if LATER[n][1] is GOES_ON else ()) for n in LATER]
+    "name", [pytest.param(n, marks=pytest.mark.exhaustive if LATER[n][1] in (GOES_ON, RESUMED) else ()) for n in LATER]
 )
 def test_what_a_broker_does_without_the_line_comes_to_what_it_does_with_it(name: str) -> None:
     """When it has done what it was told, its state is one that it reaches with the line as well."""

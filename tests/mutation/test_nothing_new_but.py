@@ -16,6 +16,7 @@ from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.pending_isr import PendingIsr
 from isrcheck.model.designs.v1 import ZookeeperListeners
@@ -46,6 +47,8 @@ UNLAGGED = "without self.lags(s, p, b, follower)"
 NOT_PENDING = "without replica.pending = replica.pending | isr if self.pending_isr == 'union' else isr"
 TRUNCATES_ON = "without s.replica[p][follower].truncating = when(done, False, True)"
 IS_TRUNCATING = "without ~s.replica[p][follower].truncating"
+COMMITS_NOTHING = "end >= replica.high_watermark, not end > replica.high_watermark"
+NOT_PAST_THE_END = "s.log[p][follower].length >= end, not s.log[p][follower].length > end"
 MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("v1", "follow-leader", ZookeeperListeners.follow_leader, "without self.told(s, p, b, 'leader')", "live watch"),
     ("v1", "session-expires", ZookeeperWatches.fire, "without condition", "watch"),
@@ -54,11 +57,14 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("v1", "expand-isr", PartitionState.may_expand, "without ~replica.isr.has(follower)", VERSIONS),
     ("v1", "shrink-isr", PartitionState.shrink_isr, "without s.replica[p][b].isr.has(follower)", VERSIONS),
     ("v1", "shrink-isr", PartitionState.shrink_isr, UNLAGGED, VERSIONS),
+    ("v1", "commit", Logs.commit, COMMITS_NOTHING, "committed.by"),
     ("v2", "create-leader-node", LeaderNodes.create_leader_node, "without s.watch[p][b][PATH] = 'set'", "watch"),
     ("v2", "session-of-the-dead-expires", ZookeeperWatches.fire, "without condition", "watch"),
     ("v2", "fetch-out-of-range", Fetching.may_fetch, IS_TRUNCATING, "replica.truncating"),
     ("v2", "truncate", Fetching.truncate, TRUNCATES_ON, "replica.truncating"),
     ("v2", "shrink-isr", PartitionState.shrink_isr, "without s.replica[p][b].isr.has(follower)", VERSIONS),
+    ("v2", "fetch-out-of-range", Fetching.fetch_out_of_range, NOT_PAST_THE_END, "epoch_cache"),
+    ("v2", "truncate", Fetching.truncate, "without s.replica[p][follower].truncating", "epoch_cache"),
     ("v2", "crash", DataPlane.crash, "without s.up.has(b)", "watch"),
     ("v3", "become-follower-by-command", Commands.is_followed, "without request.epoch > replica.epoch",
      "replica.truncating replica.version"),
@@ -68,6 +74,8 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("v3", "shrink-isr", PartitionState.shrink_isr, "without s.replica[p][b].isr.has(follower)",
      f"channel {VERSIONS}"),
     ("v3", "fetch-out-of-range", Fetching.may_fetch, IS_TRUNCATING, "replica.truncating"),
+    ("v3", "fetch-out-of-range", Fetching.fetch_out_of_range, NOT_PAST_THE_END, "epoch_cache"),
+    ("v3", "commit", Logs.commit, COMMITS_NOTHING, "committed.by"),
     ("v3", "on-broker-change", Controller.decide, "without changed | ~s.seen_live[c][p].has(b)", "channel"),
     ("v3", "on-broker-startup", Commands._take_role, "without length > 0", "epoch_cache replica.truncating"),
     ("alter-isr", "become-follower-by-command", Commands.is_followed, "without request.epoch > replica.epoch",
@@ -76,6 +84,8 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("alter-isr", "on-broker-change", Controller.decide, "without told.has(b)", "alteration channel live seen_live"),
     ("alter-isr", "on-broker-change-without-leader", Controller.decide, "without told.has(b)",
      "channel known_end replica.epoch replica.isr replica.leader replica.pending replica.role replica.version"),
+    ("alter-isr", "commit", Logs.commit, COMMITS_NOTHING, "committed.by"),
+    ("alter-isr", "truncate", Fetching.truncate, "without self.diverges(s, p, follower, leader)", "epoch_cache"),
     ("alter-isr", "roll-back-isr", PendingIsr.roll_back_isr,
      "without s.alteration[p][b][request] = self.no_alteration()", "alteration"),
     ("alter-isr", "shrink-isr", PendingIsr.change_isr, NOT_PENDING, "replica.pending"),
