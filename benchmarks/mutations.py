@@ -44,6 +44,9 @@ SCENARIOS = {
     "v2": "v2-joins-at-the-next-commit",
     "v1": "v1-three-brokers-with-all-fixes",
     "alter-isr": "alter-isr-with-later-fixes",
+    "primary-backup": "primary-backup-two-of-three-fail",
+    "majority": "majority-with-crashes",
+    "kraft": "kraft-last-replica-standing-fixed-by-kip-966",
 }
 """What is mutated: the model, settings and invariants of a scenario in which everything holds."""
 OVER: dict[str, dict[str, Any]] = {
@@ -51,7 +54,7 @@ OVER: dict[str, dict[str, Any]] = {
     "alter-isr": {"max_leader_epoch": 1, "max_version": 3, "controller_failover": False},
 }
 """Settings over those of the scenario, so that a mutant takes seconds."""
-MOST = {"v3": 6_000, "v1": 25_000, "v2": 10_000, "alter-isr": 10_000}
+MOST = {"v3": 6_000, "v1": 25_000, "v2": 10_000, "alter-isr": 10_000, "kraft": 6_000}
 """Other scenarios are asked that have so many states at most; 60,000 where nothing is said here."""
 LARGER = {
     "v3": (
