@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from subprocess import run
 
 import numpy as np
@@ -73,6 +74,24 @@ def test_an_interrupt_between_the_searches_keeps_the_whole_levels(monkeypatch: p
     assert levels.depth == len(found.levels) == 9  # of which 45 states are
     with pytest.raises(KeyboardInterrupt):
         search(toy, **ANYTHING, small=0)  # type: ignore[arg-type]
+
+
+def test_arrays_explore_more_where_the_other_search_was_never_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    module = sys.modules[search.__module__]
+    monkeypatch.setattr(module, "LARGEST", 50)
+    monkeypatch.setattr(module, "LARGEST_AT_FIRST", 150)
+
+    def explored(side: int) -> bool:
+        """Whether arrays explore the whole space."""
+        return isinstance(search(grid([side, 10]), **ANYTHING)[1], small.SmallLevels)  # type: ignore[arg-type]
+
+    assert [explored(10), explored(10), explored(20)] == [True, True, False]
+    assert [explored(10), explored(5)] == [False, True]
+    monkeypatch.setenv("ISRCHECK_CACHE", "")
+    assert not explored(10)
 
 
 def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,10 @@ import time
 from contextlib import suppress
 from typing import Final
 
+from isrcheck.checker.engines.local import ready
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Watch
-from isrcheck.checker.engines.local.small import LARGEST, SmallSearch, TooLarge
+from isrcheck.checker.engines.local.small import LARGEST, LARGEST_AT_FIRST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.symmetry.exchanges import Classes
@@ -35,7 +36,7 @@ def search(
     keeping: Keeping | None = None,
     storing: Storing = Storing(),
     watch: Watch | None = None,
-    small: int = LARGEST,
+    small: int | None = None,
 ) -> tuple[Exploration, NativeLevels]:
     """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
 
@@ -44,9 +45,10 @@ def search(
     levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
     where the states are. `watch` looks at each whole level, and may
     end the search there. A space of up to `small` states may be explored without all this, and of a larger one the
-    first levels; with 0 none is.
+    first levels; with 0 none is. None for `small` is as many as take no longer so than it takes to compile.
     """
     workers, began = workers or processors(), time.perf_counter()
+    small = small if small is not None else LARGEST if ready.were_compiled() else LARGEST_AT_FIRST
     kernel = Kernel(system)
     compiled = time.perf_counter()
     little = limits.memory is not None and limits.memory < PLENTY
@@ -68,6 +70,7 @@ def search(
                 workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch,
                 known=() if first is None else first.whole(),
             )  # fmt: skip
+            ready.note_compiled()
         except KeyboardInterrupt:
             if first is None:
                 raise
