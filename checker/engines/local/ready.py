@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import platform
+import sys
 from functools import cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from isrcheck.checker.kernel.objects import objects
@@ -26,6 +26,8 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """What Numba compiles anew if it changes."""
+    """What Numba compiles anew if it changes; Numba itself is not imported for that."""
+    numba = find_spec("numba")
+    about = None if numba is None or numba.origin is None else Path(numba.origin).stat()
     loops = hashlib.sha256(Path(__file__).with_name("loops.py").read_bytes()).hexdigest()
-    return f"loops {loops} numba {version('numba')} python {platform.python_version()} {platform.machine()}"
+    return f"loops {loops} numba {about and (about.st_mtime_ns, about.st_size)} python {sys.version}"
