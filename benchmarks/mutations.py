@@ -64,6 +64,12 @@ LARGER = {
     ),
     "v2": ("v2-joins-at-the-next-commit", "v2-new-leader-takes-its-log-end"),
     "alter-isr": ("alter-isr-request-of-a-former-life-fixed-by-kip-380",),
+    "majority": (
+        "majority-vote-for-who-is-up-to-date",
+        "majority-flushes-its-log-first",
+        "majority-counts-votes-of-its-own-epoch",
+        "majority-counts-copies-of-its-own-epoch",
+    ),
 }
 """Scenarios with more states that are asked as well."""
 COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
