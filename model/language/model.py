@@ -286,6 +286,8 @@ def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
     answer = heeded(where, model)
     if isinstance(answer, bool | int) and not isinstance(answer, OfTheState):
         return bool(answer)
+    if isinstance(answer, OfTheState):
+        raise mistake_in(where, f"where of {name} asks a bound, of which there is none here", "ask another setting")
     what = f"where of {name} gives a {type(answer).__name__}"
     raise mistake_in(where, what, "give back True or False, or a number")
 

@@ -101,6 +101,17 @@ class BadAtTheTop(Counter):
         s.bad = True
 
 
+class IsThereAboveABound(Counter):
+    """An action that is there where there is enough room."""
+
+    abstract = True
+
+    @action(actor="hand", where=lambda m: m.top >= 4)
+    def fall(self, s: Any) -> None:
+        """At any time."""
+        s.bad = True
+
+
 class BadBelowTheTop(Counter):
     """The bound stands in arithmetic."""
 

@@ -48,6 +48,7 @@ def test_python_does_not_decide_by_a_bound() -> None:
     [
         (holes.BadByTheTypeOfABound, r"holes.py:\d+: the Python type of a value of the state"),
         (holes.CatchesItsMistake, r"holes.py:\d+: a number that is not known"),
+        (holes.IsThereAboveABound, r"holes.py:\d+: where of fall asks a bound, of which there is none here"),
     ],
 )
 def test_methods_are_heeded_in_a_proof_too(model: type[Model], words: str) -> None:
