@@ -9,8 +9,9 @@
     levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
 
 Files are written under their final names, each a new one; the manifest, written last, makes them count. Files of a
-level that its manifest does not name are removed once the level counts. Nothing else is ever removed: a dataset without
-some of its manifests is refused, or loses nothing when its last levels are built again.
+level that its manifest does not name are removed once the level counts, and cones when a search goes on. Nothing else
+is ever removed: a dataset without some of its manifests is refused, or loses nothing when its last levels are built
+again.
 """
 
 from __future__ import annotations

@@ -92,6 +92,11 @@ def test_arrays_explore_more_where_the_other_search_was_never_compiled(
     assert [explored(10), explored(5)] == [False, True]
     monkeypatch.setenv("ISRCHECK_CACHE", "")
     assert not explored(10)
+    # Of wide states arrays explore fewer.
+    for words, whole in ((150, True), (99, False)):
+        monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / str(words)))
+        monkeypatch.setattr(module, "WORDS_AT_FIRST", words)
+        assert explored(10) == whole
 
 
 def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from isrcheck.checker.datasets.storage import Storage
 from isrcheck.checker.engines.spark import backwards, files, paths
 from isrcheck.checker.engines.spark import levels as stored
 from isrcheck.checker.engines.spark.levels import StoredLevels
@@ -23,7 +24,7 @@ from isrcheck.model.language.expressions import FALSE, Expression, and_, eq, if_
 from isrcheck.model.language.system import Transition, TransitionSystem
 from tests.agreement.profiles import examples
 from tests.agreement.test_canonical_trace import Graph, graphs, picked
-from tests.kernel.toys import leaves_of, number, predicate, system, transition
+from tests.kernel.toys import grid, leaves_of, number, predicate, system, transition
 from tests.spark.searching import StandIn, explored
 
 FAILING = st.sets(st.integers(0, 29), max_size=12)
@@ -135,6 +136,34 @@ def test_paths_are_those_that_the_contract_picks(case: Case) -> None:
 @given(CASES)
 def test_the_least_failure_is_found(case: Case) -> None:
     assert_least_failure(case)
+
+
+def test_a_dataset_may_be_read_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Folder) -> None:
+    """The way back lies elsewhere on this machine; a cluster has no such place."""
+    toy = grid([4, 4], invariants=[predicate("near", not_(eq(leaf(leaves_of(("number", 0, 3))[0]), number(3))))])
+    root, elsewhere, make = tmp_path / "dataset", tmp_path / "elsewhere", Storage.make
+    spark = StandIn(2)
+    found, levels = explored(toy, root, spark)
+    there, found_paths = sorted(root.rglob("*")), StoredPaths(levels, [t.actor for t in toy.transitions])
+    wanted = found_paths.to_violation("near", found.violated["near"])
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    used = []
+
+    def refused(self: Storage, folder: str) -> None:
+        if self.root == str(root):
+            raise PermissionError(13, "Permission denied")
+        used.append(self.root)
+        make(self, folder)
+
+    monkeypatch.setattr(Storage, "make", refused)
+    assert found_paths.to_violation("near", found.violated["near"]) == wanted
+    assert [Folder(place).parent for place in used] == [elsewhere]
+    assert sorted(root.rglob("*")) == there
+    assert not list(elsewhere.iterdir())
+    spark.context.master = "spark://there:7077"
+    with pytest.raises(OSError, match="let driver and executors write there"):
+        found_paths.to_violation("near", found.violated["near"])
 
 
 # --- broken on purpose ----------------------------------------------------------------------------------------------

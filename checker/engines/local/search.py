@@ -14,7 +14,7 @@ from typing import Final
 from isrcheck.checker.engines.local import ready
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Watch
-from isrcheck.checker.engines.local.small import LARGEST, LARGEST_AT_FIRST, SmallSearch, TooLarge
+from isrcheck.checker.engines.local.small import LARGEST, LARGEST_AT_FIRST, WORDS_AT_FIRST, SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.symmetry.exchanges import Classes
@@ -48,8 +48,8 @@ def search(
     first levels; with 0 none is. None for `small` is as many as take no longer so than it takes to compile.
     """
     workers, began = workers or processors(), time.perf_counter()
-    small = small if small is not None else LARGEST if ready.were_compiled() else LARGEST_AT_FIRST
     kernel = Kernel(system)
+    small = _small(kernel.words) if small is None else small
     compiled = time.perf_counter()
     little = limits.memory is not None and limits.memory < PLENTY
     first, found = None, None
@@ -78,6 +78,11 @@ def search(
             found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
+
+
+def _small(words: int) -> int:
+    """How many states of so many words arrays explore."""
+    return LARGEST if ready.were_compiled() else max(LARGEST, min(LARGEST_AT_FIRST, WORDS_AT_FIRST // words))
 
 
 def processors() -> int:

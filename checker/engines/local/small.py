@@ -25,6 +25,8 @@ LARGEST: Final = 1 << 18
 """States that are still few: their search takes about as long as the other one takes to compile or to load."""
 LARGEST_AT_FIRST: Final = 1 << 20
 """The same where the loops of the other search were never compiled, which takes eight seconds."""
+WORDS_AT_FIRST: Final = 1 << 23
+"""And that many words of states, so that wide states take neither longer than that nor a gigabyte."""
 ROOM: Final = 1 << 19
 """Successors of the states that are expanded at once, at most."""
 

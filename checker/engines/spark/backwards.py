@@ -4,10 +4,10 @@ A *cone* of a level are its states from which a trace goes on, with, for each ac
 follow where that actor has just acted. It lies in files like those of states, each row longer by the numbers, so that
 nobody needs to hold it; what is small comes back with the report, and the driver makes one file of it.
 
-A *question* is JSON. For a cone it has `actors`, those of the transitions, `cones`, the folder of its files, and `bit`
-(steps to states with this verdict bit), `into` (steps to states of a cone, by its files) or `stuck` (states without a
-step). For the least failure it has `places`, those of the leaves, and perhaps `failed` (steps to states with this
-verdict bit, in place of instances that cannot be evaluated).
+A *question* is JSON. For a cone it has `actors`, those of the transitions, `root` and `cones`, the folder of its files
+in the dataset or elsewhere, and `bit` (steps to states with this verdict bit), `into` (steps to states of a cone, by
+its files) or `stuck` (states without a step). For the least failure it has `places`, those of the leaves, and perhaps
+`failed` (steps to states with this verdict bit, in place of instances that cannot be evaluated).
 """
 
 from __future__ import annotations
@@ -130,11 +130,11 @@ def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     if "stuck" in question:
         parts += [with_costs(x, np.zeros((len(x), number))) for x in without_steps(work, kernel, owner)]
     else:
-        aim = aim_of(question, work["root"], kernel)
+        aim = aim_of(question, question["root"], kernel)
         for states, source, transition, after in chunks(work, kernel, owner):
             acting = actors[transition]
             parts.append(reached(states, source, acting, aim.after(after, acting), number))
-    return given_back(work["root"], question["cones"], kernel, owner, np.concatenate(parts))
+    return given_back(question["root"], question["cones"], kernel, owner, np.concatenate(parts))
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:

@@ -31,6 +31,11 @@ class StoredLevels:
         self.system, self.kernel, self.history, self.spark = system, kernel, history, spark
         self.work, self._owners, self._threshold = work, owners, threshold
 
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether all who look through levels have the folders of this process."""
+        return self.spark is None or str(self.spark.context.master).startswith("local")
+
     def leaves(self, states: Words) -> list[tuple[int, ...]]:
         """The leaves of each state."""
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]

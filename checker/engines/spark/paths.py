@@ -6,10 +6,11 @@ between them, in memory; here they are the *cones* of the levels, which nobody h
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from isrcheck.checker.kernel.layout import Words
 
 Entries = list[dict[str, Any]]
 Question = dict[str, Any]
+WRITES: Final = "{}; a trace is looked for through files in the dataset's folder: let driver and executors write there"
 
 
 class StoredPaths:
@@ -31,8 +33,7 @@ class StoredPaths:
         self._levels, self._kernel = levels, levels.kernel
         names = sorted(set(actors))
         self._actors = [names.index(actor) for actor in actors]
-        self._root = levels.work["root"]
-        self._folder = ""
+        self._root = self._folder = ""
 
     @property
     def _expanding(self) -> kernels.Kernel:
@@ -57,13 +58,18 @@ class StoredPaths:
 
     @contextmanager
     def _cones(self) -> Iterator[None]:
-        """A folder for the cones of a path."""
-        storage, self._folder = Storage(self._root), f"{CONES}-{uuid.uuid4().hex}"
-        storage.make(self._folder)
-        try:
+        """A folder for the cones of a path: in the dataset, or, where that may only be read, on this machine."""
+        with ExitStack() as leaving:
+            self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"
+            try:
+                Storage(self._root).make(self._folder)
+            except OSError as error:
+                if not self._levels.on_this_machine:
+                    raise OSError(WRITES.format(error)) from None
+                self._root = leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-"))
+                Storage(self._root).make(self._folder)
+            leaving.callback(Storage(self._root).remove, self._folder)
             yield
-        finally:
-            storage.remove(self._folder)
 
     # --- backwards --------------------------------------------------------------------------------------------------
 
@@ -77,7 +83,8 @@ class StoredPaths:
 
     def _cone(self, level: int, question: Question) -> Entries:
         """The files of a cone; what is small is put together here."""
-        found = self._levels.asked(level, {**question, "actors": self._actors, "cones": self._folder})
+        where = {"root": self._root, "cones": self._folder}
+        found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
         if not small:
             return large
