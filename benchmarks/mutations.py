@@ -275,7 +275,8 @@ def main() -> int:
         print("\n".join([summary(name, found), *(survivors(found) if given.survivors else ())]), flush=True)
         left = [v for v in found.verdicts if v.outcome in ("survived", "not finished")]
         unexplained += sum(why(name, verdict) == UNEXPLAINED for verdict in left)
-    print(f"{unexplained} survivors are not explained", file=sys.stderr)
+    if unexplained:
+        print(f"{unexplained} survivors are in no class of survivors.toml", file=sys.stderr)
     return 1 if unexplained else 0
 
 

@@ -92,6 +92,10 @@ def test_arrays_explore_more_where_the_other_search_was_never_compiled(
     assert [explored(10), explored(5)] == [False, True]
     monkeypatch.setenv("ISRCHECK_CACHE", "")
     assert not explored(10)
+    with monkeypatch.context() as patch:
+        patch.setenv("ISRCHECK_CACHE", str(tmp_path / "new"))
+        patch.setattr("os.access", lambda path, mode: False)
+        assert not explored(10)
     # Of wide states arrays explore fewer.
     for words, whole in ((150, True), (99, False)):
         monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / str(words)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -12,9 +13,12 @@ from isrcheck.checker.kernel.objects import objects
 
 
 def were_compiled() -> bool:
-    """Also where nothing is kept, so that nobody knows."""
+    """Also where nothing can be kept, so that nobody knows."""
     folder = objects()
-    return folder is None or folder.get(_key()) is not None
+    if folder is None or folder.get(_key()) is not None:
+        return True
+    there = next(path for path in (folder.path, *folder.path.parents) if path.exists())
+    return not os.access(there, os.W_OK)
 
 
 def note_compiled() -> None:
