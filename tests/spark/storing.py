@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 import sys
 
+import pytest
+
+from isrcheck.checker.engines.spark import backwards
+from isrcheck.checker.engines.spark import levels as stored
+from isrcheck.checker.engines.spark.paths import StoredPaths
 from isrcheck.checker.exploration import Limits
 from tests.kernel.test_local_search import below
 from tests.spark.searching import StandIn, explored
@@ -12,11 +17,18 @@ from tests.spark.searching import StandIn, explored
 
 def main(root: str, states: str, resume: str) -> None:
     limits = Limits(states=int(states)) if states != "0" else Limits()
-    found, _ = explored(
-        below(4, 3), root, StandIn(2), keep_going=True, group=2, most_runs=1, transitions=True, threshold=9,
+    toy = below(4, 3)
+    found, levels = explored(
+        toy, root, StandIn(2), keep_going=True, group=2, most_runs=1, transitions=True, threshold=9,
         limits=limits, resume=resume == "resume",
     )  # fmt: skip
-    print(json.dumps([found.levels, found.generated, found.rejected, sorted(found.violated), found.stopped]))
+    paths = StoredPaths(levels, [t.actor for t in toy.transitions])
+    with pytest.MonkeyPatch.context() as patch:
+        # Cones are files that tasks write, however small.
+        patch.setattr(backwards, "INLINE", 0)
+        patch.setattr(stored, "SMALL", 0)
+        traces = {name: paths.to_violation(name, level).instances for name, level in sorted(found.violated.items())}
+    print(json.dumps([found.levels, found.generated, found.rejected, traces, found.stopped]))
 
 
 if __name__ == "__main__":

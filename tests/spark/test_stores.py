@@ -83,6 +83,9 @@ def test_a_search_over_an_object_store_that_stops_and_goes_on(scheme: str, store
             for name in dataset.storage.names(f"states/level={level.number:05d}")
         ]
         assert sorted(listed) == sorted(entry["path"] for entry in level.files)
+    # A trace has been looked for through files there, and left none.
+    assert wanted[3]
+    assert not [name for name in dataset.storage.names("") if name.startswith("cones")]
 
 
 @pytest.mark.usefixtures("keys")
