@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import OutOfMemory
+from isrcheck.checker.engines.local.account import OutOfMemory, return_free_memory
 from isrcheck.checker.engines.local.checkpoint import Checkpoint, question_of, termination_interrupts
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, Watch, as_integer
@@ -320,5 +320,6 @@ class Search(Levelwise):
     def _between_levels(self) -> None:
         expected = forecast([level.distinct for level in self.history if level.distinct])
         self.store.expected = 0 if expected is None else expected.low
+        return_free_memory()
         if self.checkpoint is not None and self.checkpoint.due:
             self._keep()
