@@ -88,8 +88,8 @@ class _Lazily(Mapping[str, Any]):
 
 
 def begun(work: Callable[[], Any]) -> Future[Any]:
-    """The result of some work, which another thread does: Python cannot interrupt a compiler, but it can interrupt a
-    wait.
+    """The result of some work, which another thread does: Python cannot interrupt a compiler, nor what it made, but it
+    can interrupt a wait.
 
     The thread goes on after an interruption. Python waits for it in the end; a process that must not does not end as
     others do.

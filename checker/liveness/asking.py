@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.liveness.building import Builder
 from isrcheck.checker.liveness.fair import Decision, decided, fairness_used
 from isrcheck.checker.liveness.lasso import Lasso, Lassos
-from isrcheck.checker.liveness.region import Allowance, Builder, Flags, Promises
+from isrcheck.checker.liveness.region import Allowance, Flags, Promises
 from isrcheck.checker.liveness.stability import broken
 from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
+
+COMPONENT: Final = 24
+"""Bytes of a state while components are found; a component has two states or more."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence
     if not region.size:
         return Answer(question, True, 0, None)
     # What finding components takes: numbers, a stack, and of each component three summaries.
-    allowance.take(region.size * (40 + 3 * region.enabled.itemsize * region.enabled.shape[1]))
+    allowance.take(region.size * (COMPONENT + 2 * region.enabled.itemsize * region.enabled.shape[1]))
     decision = Decision(region, promises, never)
     found = decided(decision)
     fair = len(found.ends) or found.components

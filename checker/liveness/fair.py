@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.native import begun
 from isrcheck.checker.liveness import loops
 from isrcheck.checker.liveness.region import Flags, Promises, Region
 
@@ -70,11 +72,15 @@ class Decision:
 
     def _components(self, alive: Flags, enabled: Words) -> Components:
         region = self.region
-        number, count = loops.components(region.begin, region.target, alive)
-        always, ever, taken, states, steps = loops.summaries(
-            number, count, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
-            region.marked,
-        )  # fmt: skip
+
+        def work() -> Any:
+            number, count = loops.components(region.begin, region.target, alive)
+            return number, *loops.summaries(
+                number, count, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
+                region.marked,
+            )  # fmt: skip
+
+        number, always, ever, taken, states, steps = begun(work).result()
         return Components(number, always, ever, taken, steps if self._moves else states)
 
     def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:

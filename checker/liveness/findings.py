@@ -12,6 +12,7 @@ from isrcheck.checker.exploration import Exploration, Limits, Path, Paths, Stop
 from isrcheck.checker.judging import Judge
 from isrcheck.checker.liveness.asking import Answer, answers
 from isrcheck.checker.liveness.region import Allowance, NotAllowed
+from isrcheck.checker.memory import peak_memory
 from isrcheck.checker.results import Asked, Exit, PropertyFinding, Result
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.checker.traces.lassos import Lasso
@@ -54,6 +55,7 @@ class Promised:
             answered = by_name.get(name, [])
             whole = len(answered) == wanted[name]
             result.liveness[name] = self._finding(name, answered, open_ or (None if whole and found else why))
+        result.peak_rss_bytes = peak_memory()
         _settle(result, None if open_ and stopped != "interrupt" else stopped)
 
     def _unexplored(self, found: Exploration) -> str | None:

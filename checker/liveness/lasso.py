@@ -74,11 +74,12 @@ class Lassos:
         """Of each state that is as near as the nearest goal, the states of a shortest way there; and of that one."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
+        sources = np.flatnonzero(region.source)
         frontier, k = np.empty(0, dtype=np.int64), 0
         while True:
             k += 1
             steps, _ = region.steps(frontier)
-            begun = np.flatnonzero(region.source & (region.level == k))
+            begun = sources[region.level[sources] == k]
             fresh = np.unique(np.concatenate([region.target[steps], begun]))
             frontier = fresh[distance[fresh] == 0]
             distance[frontier] = k
@@ -89,11 +90,11 @@ class Lassos:
         """The canonical way of so many states to one of the last; and which it is."""
         region = self._region
         if length == 1:
-            leaves = self._levels.leaves(region.rows[last])
+            leaves = self._levels.leaves(region.rows(last))
             least = min(range(len(last)), key=leaves.__getitem__)
             return Path(leaves[least], ()), int(last[least])
         chain: list[Edges] = []
-        inside, before = last, np.empty((0, region.rows.shape[1]), dtype=np.uint64)
+        inside, before = last, np.empty((0, self._levels.kernel.words), dtype=np.uint64)
         for k in range(length - 1, 0, -1):
             edges, inside, before = self._back(distance, k, inside, before)
             chain.append(edges)
@@ -115,9 +116,9 @@ class Lassos:
         came, source = np.unique(nodes[of], return_inverse=True)
         label, target = region.label[steps].astype(np.int64), place[region.target[steps]]
         begun = inside[region.source[inside] & (region.level[inside] == k + 1)]
-        outer = np.concatenate([region.rows[begun], before])
+        outer = np.concatenate([region.rows(begun), before])
         if not len(outer):
-            return Edges(region.rows[came], None, source.astype(np.int64), label, target), came, before
+            return Edges(region.rows(came), None, source.astype(np.int64), label, target), came, before
         wanted, position = np.unique(outer, axis=0, return_inverse=True)
         led = self._levels.edges_into(k, wanted)
         parts = [(source.astype(np.int64), label, target)]
@@ -130,7 +131,7 @@ class Lassos:
             parts.append((led.source[chosen] + len(came), led.transition[chosen], to[led.target[chosen]]))
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         sources: Words = led.sources
-        return Edges(np.concatenate([region.rows[came], sources]), None, *joined), came, sources
+        return Edges(np.concatenate([region.rows(came), sources]), None, *joined), came, sources
 
 
 # --- the cycle ------------------------------------------------------------------------------------------------------
@@ -150,7 +151,8 @@ class Cycle:
         ever = np.bitwise_or.reduce(enabled[part], axis=0)
         open_ = (self._enabled[entry] & promises.weak) | (ever & promises.strong)
         self._open = [i for i in range(len(promises.obligations)) if _has(open_, i)]
-        self._marks = never is not None or not region.marked[entry]
+        self._marked = region.marked
+        self._marks = never is not None or not self._marked[entry]
         self._full = (1 << len(self._open) + self._marks) - 1
 
     def found(self) -> tuple[tuple[int, ...], bool]:
@@ -187,7 +189,7 @@ class Cycle:
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
             if idle or self._promises.of[label] == obligation:
                 found |= 1 << bit
-        marked = self._region.marked[target] if self._never is None else self._never[label]
+        marked = self._marked[target] if self._never is None else self._never[label]
         return found | (bool(marked) and self._marks) << len(self._open)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.exploration import Edges, Path
-from isrcheck.checker.liveness.region import Allowance, flag, members
+from isrcheck.checker.liveness.building import flag, members
+from isrcheck.checker.liveness.region import Allowance
 from isrcheck.checker.traces.canonical import back, walked
 
 

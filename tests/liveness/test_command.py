@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.liveness import region
+from isrcheck.checker.liveness import findings, region
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.testing import assert_holds
 from tests.cli.running import run
@@ -215,6 +215,11 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
     assert asked(region.NotAllowed("memory", 12)) == ("incomplete", needs, 152)
     assert asked(region.NotAllowed("time")) == ("incomplete", "the time is over (--max-seconds)", 152)
     assert asked(KeyboardInterrupt()) == ("incomplete", "interrupted", 130)
+
+
+def test_the_memory_of_a_run_is_that_with_its_questions(lamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "peak_memory", lambda: 1 << 50)
+    assert check(str(lamp), liveness=["second-day"]).to_json()["peak_rss_bytes"] == 1 << 50
 
 
 @pytest.mark.parametrize("error", [region.NotAllowed("memory", 12), MemoryError(), KeyboardInterrupt()], ids=repr)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.checking import check
+from isrcheck.checker.exploration import Limits
 from isrcheck.checker.results import PropertyFinding, Result
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
@@ -122,14 +123,19 @@ LARGE: dict[str, tuple[str, dict[str, Any], str, Fairness, Row]] = {
 
 
 @cache
-def found_by(model: str, settings: tuple[tuple[str, Any], ...], name: str, fairness: Fairness) -> Result:
+def found_by(
+    model: str, settings: tuple[tuple[str, Any], ...], name: str, fairness: Fairness, limits: Limits
+) -> Result:
     return check(
-        model, dict(settings), profile=BARE, invariants=[], liveness=[name], fairness=fairness, keep_going=True
-    )
+        model, dict(settings), profile=BARE, invariants=[], liveness=[name], fairness=fairness, keep_going=True,
+        limits=limits,
+    )  # fmt: skip
 
 
-def require(model: str, settings: dict[str, Any], name: str, fairness: Fairness, row: Row) -> PropertyFinding:
-    result = found_by(model, tuple(settings.items()), name, fairness)
+def require(
+    model: str, settings: dict[str, Any], name: str, fairness: Fairness, row: Row, limits: Limits = Limits()
+) -> PropertyFinding:
+    result = found_by(model, tuple(settings.items()), name, fairness, limits)
     finding = result.liveness[name]
     found = finding.asked[row.choice]
     cyclic = found.unfair_components + found.fair_components
@@ -146,6 +152,12 @@ def require(model: str, settings: dict[str, Any], name: str, fairness: Fairness,
 @pytest.mark.parametrize("name", TABLE)
 def test_a_figure_is_as_known(name: str) -> None:
     require(*TABLE[name])
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_figure_is_the_same_where_states_are_in_a_store(name: str) -> None:
+    """With so little memory small spaces are explored by workers, too, and states numbered by their places."""
+    require(*TABLE[name], Limits(memory=1 << 28))
 
 
 @pytest.mark.exhaustive

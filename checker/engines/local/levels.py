@@ -14,6 +14,7 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 if TYPE_CHECKING:
+    from isrcheck.checker.engines.local.places import Places
     from isrcheck.checker.engines.local.store import Store
 
 BLOCK: Final = 1 << 14
@@ -39,9 +40,11 @@ class NativeLevels:
         """The states of a level, a few thousand at a time."""
         return self.store.blocks(level, BLOCK)
 
-    def every(self, levels: int) -> Iterator[tuple[int, Words]]:
-        """The states of the first so many levels, each block with its level; in no order."""
-        return self.store.every(levels, BLOCK)
+    def places(self) -> Places | None:
+        """The numbers that the states have in the store; None where not all of them are there, or there is none."""
+        from isrcheck.checker.engines.local.places import Places
+
+        return Places(self.store)
 
     def level_states(self, level: int) -> Words:
         """All states of a level."""

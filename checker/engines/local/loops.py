@@ -292,8 +292,11 @@ def value_address(pages, dictionary, number):
 
 
 @_compiled
-def number_of(value, h, slot, dictionaries, pages, dictionary):
-    """The number of a value, which is added where it is new; `NO_ROOM` where the dictionary must grow first."""
+def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
+    """The number of a value, which is added where it is new; `NO_ROOM` where the dictionary must grow first.
+
+    Without `adding` it is `NO_ROOM` for a new one.
+    """
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
     tag = h & _TAG
@@ -301,7 +304,7 @@ def number_of(value, h, slot, dictionaries, pages, dictionary):
         at = table + np.uint64(4) * slot
         entry = load_entry(at)
         if entry == 0:
-            if load(counter) >= dictionaries[dictionary, ROOM]:
+            if not adding or load(counter) >= dictionaries[dictionary, ROOM]:
                 return NO_ROOM
             if take_entry(at, tag | _NUMBER):
                 number = fetch_and_add(counter, np.uint64(1))
@@ -342,8 +345,10 @@ def place_in_memo(value):
 
 
 @_compiled
-def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo):
+def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Name some states, `AT_ONCE` at most, into the first row of `scratch`; whether there was room for it.
+
+    Without `adding`, what is in no dictionary has the number `NO_ROOM`, which no pair of numbers and no state has.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` are the bits of the first
     half of a single word. `memo` has a few values of each dictionary and their numbers plus one: most successors share
@@ -382,10 +387,12 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo):
                 prefetch(value_address(pages, d, entry - np.uint64(1)))
         for n in range(left_over):
             k, h = rest[n], hashes[n]
-            number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d)
-            if number == NO_ROOM:
+            number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d, adding)
+            if number == NO_ROOM and adding:
                 return False
             numbers[k] = number
+            if number == NO_ROOM:
+                continue
             at = place_in_memo(values[k])
             memo[d, at, 0], memo[d, at, 1] = values[k], number + np.uint64(1)
     names, left, right = scratch[0], scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]]
@@ -618,6 +625,81 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
                 starts[where] += 1
 
 
+# --- places in the table --------------------------------------------------------------------------------------------
+
+
+@_compiled
+def place_in(bucket, key, partitions, p):
+    """Which entry of a partition has what is kept of a name, from a bucket on; -1 where none has."""
+    buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
+    mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
+    wide = partitions[p, SIZE] == np.uint64(8)
+    for _ in range(FARTHEST):
+        line = partitions[p, TABLE] + np.uint64(64) * bucket
+        seen = look_wide(line, key, mask) if wide else look(line, key, mask)
+        found = seen & np.uint64(0xFFFF)
+        if found != 0:
+            return np.int64(bucket * (np.uint64(64) // partitions[p, SIZE]) + lowest_bit(found))
+        if seen != 0:
+            return np.int64(-1)
+        key += np.uint64(1) << rest
+        bucket += np.uint64(1)
+        if bucket == buckets:
+            bucket = np.uint64(0)
+    return np.int64(-1)
+
+
+@_compiled
+def places_of(rows, words, half, pairs, dictionaries, pages, partitions, begins, scratch, memo, places):
+    """Of each state at an address its place: an entry, counted over all partitions; -1 where it is not in the table.
+
+    The entries of a partition are counted from where `begins` says.
+    """
+    for first in range(0, len(places), AT_ONCE):
+        count = min(len(places) - first, AT_ONCE)
+        named(
+            rows + np.uint64(8 * words * first), words, count, half, pairs, dictionaries, pages, scratch, memo, False
+        )  # fmt: skip
+        prepared(scratch[0], count, partitions, scratch)
+        for k in range(count):
+            p, bucket = np.int64(scratch[1, k]), scratch[2, k]
+            at = np.int64(-1) if bucket == NOWHERE else place_in(bucket, scratch[3, k], partitions, p)
+            places[first + k] = at if at < 0 else begins[p] + at
+
+
+@_compiled
+def names_at(places, partitions, begins, names, levels):
+    """Name and level of the state at each place; the level is 0 where there is none."""
+    low, last = 0, len(begins) - 1
+    for start in range(0, len(places), AT_ONCE):
+        end = min(start + AT_ONCE, len(places))
+        for k in range(start, end):
+            # Most are in the partition of the one before, where they are asked for in their order.
+            high = low + 1
+            if places[k] < begins[low] or (low < last and places[k] >= begins[low + 1]):
+                low, high = 0, len(begins)
+            while low + 1 < high:
+                middle = (low + high) >> 1
+                if begins[middle] <= places[k]:
+                    low = middle
+                else:
+                    high = middle
+            levels[k] = low  # the partition, until the next loop
+            prefetch(partitions[low, TABLE] + partitions[low, SIZE] * np.uint64(places[k] - begins[low]))
+        for k in range(start, end):
+            p = levels[k]
+            buckets, rest, size = partitions[p, CAPACITY], partitions[p, REST], partitions[p, SIZE]
+            at = np.uint64(places[k] - begins[p])
+            address = partitions[p, TABLE] + size * at
+            entry = load(address) if size == np.uint64(8) else load_entry(address)
+            levels[k] = entry >> (rest + np.uint64(3))
+            if entry != 0:
+                bucket, behind = at // (np.uint64(64) // size), (entry >> rest) & np.uint64(FARTHEST - 1)
+                bucket = bucket - behind if bucket >= behind else bucket + buckets - behind
+                value = (entry & ((np.uint64(1) << rest) - np.uint64(1))) * buckets + bucket
+                names[k] = recovered(value, np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS])
+
+
 @_compiled
 def insert(
     rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
@@ -637,7 +719,7 @@ def insert(
                 return False
             cursor[CHUNK] = chunk
         first = rows + np.uint64(8 * words * cursor[INSERTED])
-        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo):
+        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
         done = enter(
             size, partitions, level, scratch, rows, cursor[NEW : NEW + 1], cursor[INSERTED], words, chunks[chunk, 0],

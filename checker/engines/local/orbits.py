@@ -29,6 +29,9 @@ class OrbitLevels(NativeLevels):
     def members(self, states: Words) -> Words:
         return self.orbits.members(states)
 
+    def places(self) -> None:
+        return None
+
     def deadlocked(self, level: int) -> Words:
         return self.members(super().deadlocked(level))
 

@@ -50,8 +50,8 @@ class SmallLevels(NativeLevels):
         rows = self.rows[level - 1]
         return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
-    def every(self, levels: int) -> Iterator[tuple[int, Words]]:
-        return ((level, block) for level in range(1, levels + 1) for block in self.blocks(level))
+    def places(self) -> None:
+        return None
 
     def finder(self, targets: Words) -> Callable[[Words], Integers]:
         try:

@@ -12,7 +12,6 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -173,16 +172,7 @@ class Store:
         """Copies of the states of a whole level, at most so many at a time."""
         for names in self._names(level):
             for first in range(0, len(names), largest):
-                yield self._states(names[first : first + largest])
-
-    def every(self, levels: int, largest: int) -> Iterator[tuple[int, Words]]:
-        """All states of the first so many levels, in one pass over the store: each with its level, in no order."""
-        some = PARTITIONS // 8 if sum(self.sizes[:levels]) > REMEMBERED else PARTITIONS
-        for begin in range(0, PARTITIONS, some):
-            ends, names = self._found(1, levels, range(begin, begin + some))
-            for level, (start, end) in enumerate(pairwise([0, *ends.tolist()]), 1):
-                for first in range(start, end, largest):
-                    yield level, self._states(names[first : min(first + largest, end)])
+                yield self.states(names[first : first + largest])
 
     def _names(self, level: int) -> Iterator[Words]:
         if level == self.queue.level:
@@ -212,7 +202,8 @@ class Store:
         loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, names)
         return ends, names
 
-    def _states(self, names: Words) -> Words:
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
         out = np.empty((len(names), self.words), dtype=np.uint64)
         begin, into = names.ctypes.data, out.ctypes.data
         for first in range(0, len(names), loops.AT_ONCE):

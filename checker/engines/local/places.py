@@ -1,0 +1,58 @@
+"""The states of a store numbered by their places in its table, for who asks about steps between states.
+
+So a number costs no memory. It is that of its state as long as nothing is inserted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.store import PARTITIONS, Store
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+
+
+class Places:
+    """Numbers below `size`; not each is that of a state."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._begins = np.zeros(PARTITIONS, dtype=np.int64)
+        capacities = [loops.slots(store.partitions, p) for p in range(PARTITIONS)]
+        np.cumsum(capacities[:-1], out=self._begins[1:])
+        self.size = sum(capacities)
+        self._scratch, self._memo = store.arrays()
+
+    def find(self, states: Words) -> Integers:
+        """The number of each state, -1 where it is not in the store."""
+        store, found = self._store, np.empty(len(states), dtype=np.int64)
+        states = np.ascontiguousarray(states)
+        loops.places_of(
+            np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
+            store.dictionaries.pages, store.partitions, self._begins, self._scratch, self._memo, found,
+        )  # fmt: skip
+        return found
+
+    def states(self, numbers: Integers) -> Words:
+        """The states that have these numbers."""
+        return self._store.states(self._named(numbers)[0])
+
+    def levels(self, numbers: Integers) -> Integers:
+        """Their levels."""
+        return self._named(numbers)[1]
+
+    def every(self, levels: int, largest: int) -> Iterator[tuple[Integers, Words, Integers]]:
+        """Numbers, states and levels of all states of the first so many levels, at most so many at a time."""
+        for first in range(0, self.size, largest):
+            numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
+            names, of = self._named(numbers)
+            known = np.flatnonzero((of > 0) & (of <= levels))
+            yield numbers[known], self._store.states(names[known]), of[known]
+
+    def _named(self, numbers: Integers) -> tuple[Words, Integers]:
+        names, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
+        loops.names_at(numbers, self._store.partitions, self._begins, names, levels)
+        return names, levels
