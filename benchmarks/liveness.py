@@ -1,13 +1,17 @@
 """What must happen, design by design, at the profile `plain` or another: the table of docs/liveness.md.
 
 python -m benchmarks.liveness                  # the table
-python -m benchmarks.liveness --cost 3 2 2 2   # kip-320 at these sizes: the search, and what properties add
+python -m benchmarks.liveness --cost 3 2 2 2   # kip-320 at these sizes: the search, and what properties add to it
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import time
+from statistics import median
 from typing import Final
 
 from isrcheck import check
@@ -43,19 +47,29 @@ def table(designs: tuple[str, ...]) -> None:
         print(f"| `{p}` |", " | ".join(said(result.liveness.get(p)) for result in found.values()), "|")
 
 
-def cost(sizes: list[int]) -> None:
-    """CPU seconds of a check, and of one property for each broker more, over a part of the states and over all."""
+def cost(sizes: list[int], rounds: int) -> None:
+    """What a property adds for each broker that it asks about, over a part of the states and over all: medians of
+    seconds of CPU in this process, and bytes of one of its own that asks of one broker.
+    """
     settings = dict(zip(NAMES, sizes, strict=True))
+    bare, _ = used(settings, [])
     for name in ("true-leader-commits-its-log", "true-isr-settles"):
-        timed(dict.fromkeys(NAMES, 1), [name])  # what is compiled once
-        plain, _ = timed(settings, [])
-        both, result = timed(settings, [name])
+        timed(settings, [name])  # what is compiled once
+        plain, both = [], []
+        for _ in range(rounds):
+            plain.append(timed(settings, [])[0])
+            seconds, result = timed(settings, [name])
+            both.append(seconds)
         finding = result.liveness[name]
         share = finding.total("region") / result.distinct / len(finding.asked)
-        each = (both - plain) / len(finding.asked)
+        ratios = [
+            (with_it - without) / len(finding.asked) / without for without, with_it in zip(plain, both, strict=True)
+        ]
+        peak, states = used(settings, [name])
         print(
-            f"{name}: {result.distinct:,} states, {share:.0%} of them in the region; the check {plain:.2f} s of CPU, "
-            f"a question {each:.2f} s, {each / plain:.2f} times as long; {finding.verdict}"
+            f"{name}: {result.distinct:,} states, {share:.0%} of them in the region; the check "
+            f"{median(plain):.2f} s of CPU, a question {median(ratios):.2f} times as long "
+            f"({min(ratios):.2f} to {max(ratios):.2f}), {(peak - bare) / states:.1f} bytes a state; {finding.verdict}"
         )
 
 
@@ -68,12 +82,23 @@ def timed(settings: dict[str, int], liveness: list[str]) -> tuple[float, Result]
     return time.process_time() - began, result
 
 
+def used(settings: dict[str, int], liveness: list[str]) -> tuple[int, int]:
+    """The most bytes that a process of its own has for the same, and its states."""
+    words = ["check", "kip-320", "--profile", "bare", "--invariant", "weak-isr", "--workers", "1", "--continue"]
+    words += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    words += [word for name in liveness for word in ("--liveness", name)]
+    command = [sys.executable, "-m", "isrcheck", *words, "--quiet", "--json", "-"]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    return found["peak_rss_bytes"], found["distinct"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cost", nargs=4, type=int, metavar="N")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("designs", nargs="*", default=DESIGNS)
     options = parser.parse_args()
-    cost(options.cost) if options.cost else table(tuple(options.designs))
+    cost(options.cost, options.rounds) if options.cost else table(tuple(options.designs))
 
 
 if __name__ == "__main__":

@@ -53,14 +53,14 @@ def answers(
     system = levels.system
     instances = [*system.transitions, *system.shut_out]
     promises, actors = Promises.made(obligations, len(instances)), [t.actor for t in system.transitions]
+    builder = Builder(levels, known, promises, allowance)
     for number, question in enumerate(system.questions):
-        allowance.begin()
+        allowance.begin(builder.held)
         if question.stable:
             found, sources = broken(levels, known, number, actors, allowance)
             yield Answer(question, not sources, sources, None if found is None else Lasso(found, ()))
             continue
         never = np.array([t.label.action in question.never for t in instances], dtype=np.bool_)
-        builder = Builder(levels, known, promises, allowance)
         yield _answer(builder, number, never if question.never else None, actors)
 
 

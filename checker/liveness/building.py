@@ -23,9 +23,11 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.checker.liveness import loops
 from isrcheck.checker.liveness.region import WORD, Allowance, Bytes, Flags, Narrow, Numbers, Promises, Region
 from isrcheck.model.language.errors import ModelError
-from isrcheck.model.language.system import Question, TransitionSystem
+from isrcheck.model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 13
+AT_ONCE: Final = 3
+"""So many questions are judged in one pass over the states: each needs a byte for each place from then on."""
 INDEXED: Final = 20
 """Bytes of a state in a list beside its words: level, flags, and what finds it."""
 NUMBERS: Final = (np.uint32, np.uint64)
@@ -159,10 +161,16 @@ class Builder:
         numbers = {label: i for i, label in enumerate(labels)}
         self._cuts = [(bit, int(promises.of[numbers[label]])) for label, bit in levels.kernel.verdicts.cuts]
         self._words = len(promises.weak)
+        self._ahead: dict[int, Candidates] = {}
+
+    @property
+    def held(self) -> int:
+        """Bytes of questions that are judged and not answered yet."""
+        return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
         """The region of the question with this number."""
-        among = self._candidates(number, self._system.questions[number])
+        among = self._candidates(number)
         return_free_memory()
         region = self._closed(among).region(among, self._words)
         return_free_memory()
@@ -170,36 +178,40 @@ class Builder:
 
     # --- judging ----------------------------------------------------------------------------------------------------
 
-    def _candidates(self, number: int, question: Question) -> Candidates:
+    def _candidates(self, number: int) -> Candidates:
         places = self.levels.places()
         if places is None:
-            return self._listed(number, question)
-        self.allowance.take(places.size)
-        flags = np.zeros(places.size, dtype=np.uint8)
-        for some, rows, of in places.every(self._known, BLOCK):
-            self.allowance.take(0)
-            flags[some] = self._flags(number, question, rows, of)
-        return Candidates(places, flags)
+            return self._listed(number)
+        if number not in self._ahead:
+            open_ = [n for n, question in enumerate(self._system.questions) if n >= number and not question.stable]
+            together = {n: np.zeros(places.size, dtype=np.uint8) for n in open_[:AT_ONCE]}
+            self.allowance.take(len(together) * places.size)
+            for some, rows, of in places.every(self._known, BLOCK):
+                self.allowance.take(0)
+                verdicts = self.levels.kernel.judge(rows)
+                for n, flags in together.items():
+                    flags[some] = self._flags(n, verdicts, of)
+            self._ahead = {n: Candidates(places, flags) for n, flags in together.items()}
+        return self._ahead.pop(number)
 
-    def _listed(self, number: int, question: Question) -> Candidates:
+    def _listed(self, number: int) -> Candidates:
         none = np.empty(0, dtype=np.uint8)
         found: list[tuple[Narrow, Narrow, Bytes]] = [(none.reshape(0, self.levels.kernel.words), none, none)]
         for level in range(1, self._known + 1):
             for kept in self.levels.blocks(level):
                 rows = members(self.levels, kept)
                 of = np.full(len(rows), level, dtype=np.int32)
-                flags = self._flags(number, question, rows, of)
+                flags = self._flags(number, self.levels.kernel.judge(rows), of)
                 inside = flags != 0
                 self.allowance.take(int(inside.sum()) * (8 * rows.shape[1] + INDEXED))
                 found.append((rows[inside], of[inside], flags[inside]))
         rows, of, flags = (np.concatenate(column) for column in zip(*found, strict=True))
         return Candidates(Listed(self.levels, rows.astype(np.uint64), of), flags)
 
-    def _flags(self, number: int, question: Question, rows: Words, levels: Narrow) -> Bytes:
-        """0 for states that are not in question."""
+    def _flags(self, number: int, verdicts: Words, levels: Narrow) -> Bytes:
+        """Of states with these verdicts, in these levels; 0 for those that are not in question."""
         region, source, mark = self.levels.kernel.verdicts.questions[number]
-        verdicts = self.levels.kernel.judge(rows)
-        begun = flag(verdicts, source) & ((levels == 1) | (not question.initially))
+        begun = flag(verdicts, source) & ((levels == 1) | (not self._system.questions[number].initially))
         found = loops.INSIDE + loops.SOURCE * begun + loops.MARKED * flag(verdicts, mark)
         return np.where(flag(verdicts, region), found, 0).astype(np.uint8)
 

@@ -45,9 +45,9 @@ class Allowance:
         if self._until is not None and time.perf_counter() > self._until:
             raise NotAllowed("time")
 
-    def begin(self) -> None:
-        """The next question holds nothing."""
-        self._held = 0
+    def begin(self, held: int = 0) -> None:
+        """The next question holds nothing but so many bytes."""
+        self._held = held
 
 
 @dataclass(frozen=True)
