@@ -8,6 +8,7 @@ of the store, and get those of the region at the end, when it is known who is in
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +19,6 @@ from isrcheck.checker.engines.local.account import return_free_memory
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.kernel.native import begun
 from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.checker.liveness import loops
 from isrcheck.checker.liveness.region import WORD, Allowance, Bytes, Flags, Narrow, Numbers, Promises, Region
@@ -44,7 +44,7 @@ class Growing:
     double what a question takes.
     """
 
-    def __init__(self, kind: type[np.generic], allowance: Allowance) -> None:
+    def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
         self.kind, self.count = np.dtype(kind), 0
         self._memory, self._allowance = _anonymous(mmap.PAGESIZE), allowance
 
@@ -57,13 +57,14 @@ class Growing:
         np.frombuffer(self._memory, self.kind)[self.count : self.count + more.size] = more.reshape(-1)
         self.count += more.size
 
-    def like(self, count: int) -> npt.NDArray[Any]:
-        """Room for so many numbers of its kind."""
-        return np.empty(count, dtype=self.kind)
-
-    def part(self, start: int, end: int) -> Integers:
-        """Some of its numbers, copied."""
-        return np.frombuffer(self._memory, self.kind)[start:end].astype(np.int64)
+    def fitting(self, most: int, *kinds: type[np.generic]) -> Growing:
+        """Itself, if it may have numbers up to so large ones, or else one that may."""
+        kind = np.dtype(narrowest(most, *kinds))
+        if kind.itemsize <= self.kind.itemsize:
+            return self
+        other = Growing(kind, self._allowance)
+        other.add(self.whole())
+        return other
 
     def whole(self) -> npt.NDArray[Any]:
         """All of it, to which nothing can be added any more."""
@@ -88,18 +89,27 @@ def narrowest(most: int, *kinds: type[np.generic]) -> type[np.generic]:
 
 
 class Listed:
-    """States numbered as they are listed, each with its level."""
+    """States numbered as they are listed, each with its level; a number is a name, too."""
 
     def __init__(self, levels: NativeLevels, rows: Words, of: Narrow) -> None:
-        self.size, self.find = len(rows), levels.finder(rows)
+        self.size, self._find = len(rows), levels.finder(rows)
         self._rows, self._levels = rows, of
 
-    def states(self, numbers: Integers) -> Words:
-        """The states that have these numbers."""
-        return self._rows[numbers]
+    def find(self, states: Words) -> tuple[Integers, Words]:
+        """The number of each state, -1 where it has none."""
+        numbers = self._find(states)
+        return numbers, numbers.view(np.uint64)
+
+    def names(self, numbers: Integers) -> Words:
+        """Those of the states that have these numbers."""
+        return numbers.view(np.uint64)
+
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
+        return self._rows[names]
 
     def levels(self, numbers: Integers) -> Integers:
-        """Their levels."""
+        """The levels of the states that have these numbers."""
         return self._levels[numbers].astype(np.int64)
 
 
@@ -112,40 +122,83 @@ class Candidates:
 
 
 class Reached:
-    """What is known of the states that were reached; `cutting` says whether anything can be cut in one."""
+    """The states that sources lead to, as a queue of their numbers, and what is known of those that are expanded.
 
-    def __init__(self, allowance: Allowance, numbers: int, instances: int, cutting: bool) -> None:
-        self._allowance, self._cutting = allowance, cutting
-        self.number, self._target = (Growing(narrowest(numbers, *NUMBERS), allowance) for _ in range(2))
-        self.label = Growing(narrowest(instances, *LABELS), allowance)
-        self._begin = Growing(narrowest(numbers * instances, *NUMBERS), allowance)
+    `cutting` says whether anything can be cut in one.
+    """
+
+    def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
+        self.among, self._words, self._cutting = among, len(promises.weak), cutting
+        allowance.take(len(among.flags) // 4)
+        self.ranks, count = loops.ranking(among.flags)
+        kind, instances = narrowest(among.numbers.size, *NUMBERS), len(promises.of)
+        allowance.take(count * np.dtype(kind).itemsize)
+        self.places = np.zeros(count, dtype=kind)
+        self.number, self._target = (Growing(kind, allowance) for _ in range(2))
+        self._label = Growing(narrowest(instances, *LABELS), allowance)
+        self._begin = Growing(np.uint32, allowance)
         self._begin.add(np.zeros(1, dtype=np.int64))
         self._enabled, self._cut = (Growing(np.uint64, allowance) for _ in range(2))
+        self._waiting: list[Words] = []
 
-    def add(self, degree: Narrow, labels: Narrow, targets: Narrow, enabled: Words, cut: Words, fresh: Narrow) -> None:
-        """The next states of the queue are expanded, and some are behind it."""
-        self._begin.add(self.label.count + np.cumsum(degree, dtype=np.int64))
-        self.label.add(labels)
+    def begin(self, sources: Integers) -> None:
+        """Sources are behind the queue, but for those that are in it."""
+        fresh = loops.joined(sources, self.ranks, self.places, self.number.count)
+        self.number.add(fresh)
+        self._waiting.append(self.among.numbers.names(fresh))
+
+    def waiting(self) -> Words:
+        """The names of the states of the queue that are to be expanded; they are expected to be, now."""
+        names = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
+        self._waiting = []
+        return names
+
+    def left(self) -> Iterator[Integers]:
+        """The sources that are not in the queue, a few at a time."""
+        rank, flags = 0, self.among.flags
+        for first in range(0, len(flags), BLOCK):
+            (inside,) = np.nonzero(flags[first : first + BLOCK])
+            apart = self.places[rank : rank + len(inside)] == 0
+            rank += len(inside)
+            yield first + inside[apart & (flags[first + inside] & loops.SOURCE != 0)]
+
+    def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
+        """The next states of the queue have these successors; whom they reach is behind it."""
+        enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
+        degree, labels, targets, first = loops.steps_of(
+            states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
+            self.number.count, enabled, cut,
+        )  # fmt: skip
+        ends = self._label.count + np.cumsum(degree, dtype=np.int64)
+        self._begin = self._begin.fitting(int(ends[-1]), *NUMBERS)
+        self._begin.add(ends)
+        self._label.add(labels)
         self._target.add(targets)
         self._enabled.add(enabled)
         if self._cutting:
             self._cut.add(cut)
-        self.number.add(fresh)
+        self.number.add(found.target[first])
+        self._waiting.append(found.names[first])
 
-    def region(self, among: Candidates, words: int) -> Region:
-        """All of them, when no other can be reached."""
-        number, target = self.number.whole(), self._target.whole()
-        self._allowance.take(5 * len(number) + len(among.flags) // 5)
-        bits = np.zeros(-(-len(among.flags) // WORD), dtype=np.uint64)
-        reached = np.packbits(among.flags & loops.REACHED, bitorder="little")
-        bits.view(np.uint8)[: len(reached)] = reached
-        begun(lambda: loops.renumbered(target, number, bits)).result()
-        enabled = self._enabled.whole().reshape(-1, words)
-        cut = np.broadcast_to(np.zeros((1, words), dtype=np.uint64), enabled.shape)
+    def region(self) -> Region:
+        """All of them, when all are expanded."""
+        number, enabled = self.number.whole(), self._enabled.whole().reshape(-1, self._words)
+        cut = np.broadcast_to(np.zeros((1, self._words), dtype=np.uint64), enabled.shape)
         if self._cutting:
-            cut = self._cut.whole().reshape(-1, words)
-        flags = among.flags[number]
-        return Region(among.numbers, number, flags, enabled, cut, self._begin.whole(), target, self.label.whole())
+            cut = self._cut.whole().reshape(-1, self._words)
+        flags, begin = self.among.flags[number], self._begin.whole()
+        return Region(self.among.numbers, number, flags, enabled, cut, begin, self._target.whole(), self._label.whole())
+
+
+@dataclass
+class Found:
+    """Steps of some states: where each begins among them, label, where it leads, number (or -1) and name of that."""
+
+    source: Integers
+    label: Integers
+    successors: Words
+    target: Integers
+    names: Words
 
 
 class Builder:
@@ -172,7 +225,7 @@ class Builder:
         """The region of the question with this number."""
         among = self._candidates(number)
         return_free_memory()
-        region = self._closed(among).region(among, self._words)
+        region = self._closed(among).region()
         return_free_memory()
         return region
 
@@ -223,63 +276,50 @@ class Builder:
 
         So states that are near each other are so in the queue, too.
         """
-        cutting = bool(self._cuts or self._system.constraints)
-        known = Reached(self.allowance, among.numbers.size, len(self.promises.of), cutting)
-        self._follow(self._initial(among), among, known)
-        self._follow(self._left(among), among, known)
-        return known
-
-    def _initial(self, among: Candidates) -> list[Narrow]:
-        """The sources among the initial states."""
-        found = [among.numbers.find(members(self.levels, kept)) for kept in self.levels.blocks(1)]
-        inside = [states[states >= 0] for states in found]
-        return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
-
-    def _left(self, among: Candidates) -> list[Narrow]:
-        """The sources that were not reached, by level."""
-        left = Growing(narrowest(len(among.flags), *NUMBERS), self.allowance)
+        known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
+        self._follow(self._initial(among), known)
+        left = Growing(known.number.kind, self.allowance)
         levels = Growing(narrowest(self._known, *LABELS), self.allowance)
-        for first in range(0, len(among.flags), BLOCK):
-            flags = among.flags[first : first + BLOCK]
-            states = first + np.flatnonzero(flags & (loops.SOURCE | loops.REACHED) == loops.SOURCE)
+        for states in known.left():
             left.add(states)
             levels.add(among.numbers.levels(states))
         order = np.argsort(levels.whole(), kind="stable")
-        return np.split(left.whole()[order], np.flatnonzero(np.diff(levels.whole()[order])) + 1)
+        ends = np.flatnonzero(np.diff(levels.whole()[order])) + 1
+        self._follow(np.split(left.whole()[order], ends), known)
+        return known
 
-    def _follow(self, sources: list[Narrow], among: Candidates, known: Reached) -> None:
-        start, waiting = known.number.count, sources[::-1]
-        while waiting or start < known.number.count:
-            if waiting:
-                begun = waiting.pop()
-                fresh = begun[among.flags[begun] & loops.REACHED == 0]
-                among.flags[fresh] |= loops.REACHED
-                known.number.add(fresh)
-            end = known.number.count
-            for first in range(start, end, BLOCK):
-                self._expand(known.number.part(first, min(first + BLOCK, end)), among, known)
-            start = end
+    def _initial(self, among: Candidates) -> list[Integers]:
+        """The sources among the initial states."""
+        found = [among.numbers.find(members(self.levels, kept))[0] for kept in self.levels.blocks(1)]
+        inside = [states[states >= 0] for states in found]
+        return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
 
-    def _expand(self, numbers: Integers, among: Candidates, known: Reached) -> None:
-        """The steps of some states inside the region, what is enabled in them and what is cut, and whom they reach."""
-        kernel, words = self.levels.kernel, self._words
-        states = among.numbers.states(numbers)
+    def _follow(self, sources: Sequence[Integers], known: Reached) -> None:
+        """What is behind the queue by then, and with each round some sources, and all that they lead to."""
+        left = list(sources[::-1])
+        while True:
+            if left:
+                known.begin(left.pop().astype(np.int64))
+            names = known.waiting()
+            if not len(names) and not left:
+                return
+            for first in range(0, len(names), BLOCK):
+                self._expand(names[first : first + BLOCK], known)
+
+    def _expand(self, names: Words, known: Reached) -> None:
+        kernel, numbers = self.levels.kernel, known.among.numbers
+        states = numbers.states(names)
         successors, source, label, _ = kernel.expand(states)
-        target = among.numbers.find(successors)
+        found = Found(source, label, successors, *numbers.find(successors))
         outside = np.zeros(0, dtype=np.bool_)
         if self._system.constraints:
-            outside = np.zeros(len(target), dtype=np.bool_)
-            lost = np.flatnonzero(target < 0)
+            outside = np.zeros(len(source), dtype=np.bool_)
+            lost = np.flatnonzero(found.target < 0)
             outside[lost] = flag(kernel.judge(successors[lost]), OUTSIDE)
-        enabled, cut = np.zeros((2, len(states), words), dtype=np.uint64)
-        degree, found = np.zeros(len(states), dtype=np.int32), known.number.like(len(target))
-        labels, targets, fresh = loops.steps_of(
-            states, successors, source, label.astype(known.label.kind), target, outside, self.promises.of, among.flags,
-            enabled, cut, degree, found,
-        )  # fmt: skip
+        cut = np.zeros((len(states), self._words), dtype=np.uint64)
         if self._cuts:
             self._cut(kernel.judge(states), cut)
-        known.add(degree, labels, targets, enabled, cut, found[:fresh])
+        known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
         """Adds the obligations whose instances have no room, of states with these verdicts."""

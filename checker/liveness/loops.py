@@ -1,6 +1,6 @@
 """Loops over the edges of a graph, compiled by Numba; `region` describes the graph."""
 
-# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call"
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
 
 from __future__ import annotations
 
@@ -9,24 +9,69 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
+from isrcheck.checker.engines.local.loops import prefetch
+
 INSIDE: Final = 1
 SOURCE: Final = 2
 MARKED: Final = 4
-REACHED: Final = 8
-"""Flags of a state: whether it is in the region, is a source, is marked, and was reached from a source."""
+"""Flags of a state: whether it is in question, is a source, and is marked."""
+AHEAD: Final = 16
+"""So many steps before it is looked at, what is known of a state begins to come from memory."""
 
 _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 @_compiled
-def steps_of(states, successors, source, label, target, outside, obligation, flags, enabled, cut, degree, found):
-    """Labels and targets of the steps of some states that stay in the region, state by state and else in their order.
+def ranking(flags):
+    """Which numbers have a flag, 64 in a word, and behind each word how many such numbers there are before its own."""
+    found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
+    for word in range(len(found)):
+        found[word, 1] = count
+        for number in range(64 * word, min(64 * (word + 1), len(flags))):
+            if flags[number]:
+                found[word, 0] |= np.uint64(1) << np.uint64(number & 63)
+                count += 1
+    return found, count
+
+
+@_compiled
+def rank_of(number, ranks):
+    """How many numbers below one have a flag; -1 where it has none."""
+    bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
+    if bits & bit == 0:
+        return np.int64(-1)
+    bits &= bit - np.uint64(1)
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    ones = (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return np.int64(ranks[number >> 6, 1] + ones)
+
+
+@_compiled
+def joined(states, ranks, places, length):
+    """Those of some states that are not in the queue, which has this length: they get their places behind it."""
+    found, fresh = np.empty_like(states), 0
+    for i in range(len(states)):
+        rank = rank_of(np.int64(states[i]), ranks)
+        if places[rank] == 0:
+            found[fresh] = states[i]
+            fresh += 1
+            places[rank] = length + fresh
+    return found[:fresh]
+
+
+@_compiled
+def steps_of(states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut):
+    """What is known of some states: how many steps each has that stay in the region, labels and targets of these, state
+    by state and else in their order, and which steps reach a state for the first time.
 
     `target` is negative for what is not in the table, `outside` (if it is not empty) true for what no constraint lets
-    in. Fills in how many steps each state has, and the obligations that are enabled there, or cut. What is reached for
-    the first time is flagged, and put into `found`; returns how many these are, too.
+    in. Adds the obligations that are enabled in each, or cut. `places` has for each rank the place in the queue plus
+    one, or 0; `length` is how long the queue is.
     """
-    words = states.shape[1]
+    words, here = states.shape[1], np.uint64(places.ctypes.data)
+    degree = np.zeros(len(states), dtype=np.int32)
     for i in range(len(source)):
         v, same = source[i], True
         for w in range(words):
@@ -38,58 +83,32 @@ def steps_of(states, successors, source, label, target, outside, obligation, fla
         if o >= 0:
             into = cut if len(outside) and outside[i] else enabled
             into[v, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
-        if target[i] >= 0 and not flags[target[i]] & INSIDE:
-            target[i] = -1
-        degree[v] += target[i] >= 0
-    place = np.cumsum(degree) - degree
-    count = np.int64(0)
-    for v in range(len(degree)):
-        count += degree[v]
-    labels, targets = np.empty(count, dtype=label.dtype), np.empty(count, dtype=found.dtype)
-    for i in range(len(source)):
+    bits = np.uint64(ranks.ctypes.data)
+    for i in range(len(target)):
+        if i + AHEAD < len(target) and target[i + AHEAD] >= 0:
+            prefetch(bits + np.uint64(16 * (target[i + AHEAD] >> 6)))
         if target[i] >= 0:
-            v = source[i]
-            labels[place[v]], targets[place[v]] = label[i], target[i]
-            place[v] += 1
-    fresh = 0
-    for i in range(count):
-        if not flags[targets[i]] & REACHED:
-            flags[targets[i]] |= REACHED
-            found[fresh] = targets[i]
+            target[i] = rank_of(target[i], ranks)
+            degree[source[i]] += target[i] >= 0
+    first = np.cumsum(degree) - degree
+    count = np.int64(first[-1] + degree[-1])
+    order = np.empty(count, dtype=np.int32)
+    for i in range(len(target)):
+        if target[i] >= 0:
+            order[first[source[i]]] = i
+            first[source[i]] += 1
+    labels, targets = np.empty(count, dtype=label.dtype), np.empty(count, dtype=places.dtype)
+    found, fresh = np.empty(count, dtype=np.int32), 0
+    for k in range(count):
+        if k + AHEAD < count:
+            prefetch(here + np.uint64(places.itemsize * target[order[k + AHEAD]]))
+        i = order[k]
+        if places[target[i]] == 0:
+            found[fresh] = i
             fresh += 1
-    return labels, targets, fresh
-
-
-@_compiled
-def ones(word):
-    """How many bits of a word are set."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@_compiled
-def place_of(number, bits, before):
-    """How many bits are set below one; `before` has those of all words below a word."""
-    below = (np.uint64(1) << np.uint64(number & 63)) - np.uint64(1)
-    return before[number >> 6] + ones(bits[number >> 6] & below)
-
-
-@_compiled
-def renumbered(numbers, order, bits):
-    """Instead of each of some numbers its place in `order`; `bits` are set for those that are there.
-
-    A number's place among those bits is counted, so that nothing as long as the bits is needed but the bits.
-    """
-    before = np.zeros(len(bits) + 1, dtype=np.uint32)
-    for word in range(len(bits)):
-        before[word + 1] = before[word] + ones(bits[word])
-    places = np.empty(len(order), dtype=np.uint32)
-    for i in range(len(order)):
-        places[place_of(np.int64(order[i]), bits, before)] = i
-    for i in range(len(numbers)):
-        numbers[i] = places[place_of(np.int64(numbers[i]), bits, before)]
+            places[target[i]] = length + fresh
+        labels[k], targets[k] = label[i], places[target[i]] - 1
+    return degree, labels, targets, found[:fresh]
 
 
 @_compiled

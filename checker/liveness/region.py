@@ -84,15 +84,20 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 
 
 class Numbers(Protocol):
-    """Numbers of states, all of them below `size`; not each of those is that of a state."""
+    """Numbers of states, all of them below `size`; not each of those is that of a state. By its name a state is had
+    faster than by its number.
+    """
 
     size: int
 
-    def find(self, states: Words) -> Integers:
-        """The number of each state, -1 where it has none."""
+    def find(self, states: Words) -> tuple[Integers, Words]:
+        """The number of each state, -1 where it has none; and its name where it has one."""
 
-    def states(self, numbers: Integers) -> Words:
-        """The states that have these numbers."""
+    def names(self, numbers: Integers) -> Words:
+        """The names of the states that have these numbers."""
+
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
 
     def levels(self, numbers: Integers) -> Integers:
         """Their levels."""
@@ -133,7 +138,7 @@ class Region:
 
     def rows(self, states: Integers) -> Words:
         """Some states themselves."""
-        return self.all.states(self.number[states].astype(np.int64))
+        return self.all.states(self.all.names(self.number[states].astype(np.int64)))
 
     @cached_property
     def level(self) -> Integers:

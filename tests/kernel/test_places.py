@@ -40,15 +40,17 @@ def test_a_number_stands_for_one_state_and_is_found_by_it(widths: list[int], see
     assert len(numbers) == store.total == len({row.tobytes() for row in inside}) == len(set(numbers.tolist()))
     assert places.size > numbers.max()
     at = generator.permutation(len(numbers))
-    assert (places.find(states[at]) == numbers[at]).all()
-    assert (places.states(numbers[at]) == states[at]).all()
+    found, names = places.find(states[at])
+    assert (found == numbers[at]).all()
+    assert (places.names(numbers[at]) == names).all()
+    assert (places.states(names) == states[at]).all()
     assert (places.levels(numbers[at]) == of[at]).all()
     for level in range(1, store.depth + 1):
         there = sorted(row.tobytes() for rows in store.blocks(level, 100) for row in rows)
         assert sorted(row.tobytes() for row in states[of == level]) == there
-    assert (places.find(outside) == -1).all()
+    assert (places.find(outside)[0] == -1).all()
     assert store.dictionaries.counts.tolist() == counts  # whoever asks adds nothing
-    assert (places.find(states) == numbers).all()
+    assert (places.find(states)[0] == numbers).all()
 
 
 @settings(deadline=None, max_examples=20)
@@ -65,7 +67,7 @@ def test_both_sizes_of_entries_and_entries_behind_their_bucket() -> None:
     for widths, levels in (([24], 1), ([60, 60, 60, 60], 600)):
         store, inside, _ = filled(widths, np.random.default_rng(1), levels, 60_000)
         places = Places(store)
-        assert (places.states(places.find(inside)) == inside).all()
+        assert (places.states(places.names(places.find(inside)[0])) == inside).all()
         sizes |= set(store.partitions[:, loops.SIZE].tolist())
         displaced += displaced_in(store)
     assert sizes == {4, 8}

@@ -650,10 +650,11 @@ def place_in(bucket, key, partitions, p):
 
 
 @_compiled
-def places_of(rows, words, half, pairs, dictionaries, pages, partitions, begins, scratch, memo, places):
+def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
     """Of each state at an address its place: an entry, counted over all partitions; -1 where it is not in the table.
+    Where it is, its name, too.
 
-    The entries of a partition are counted from where `begins` says.
+    Each partition counts for `stride` entries, and has no more.
     """
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)
@@ -664,37 +665,29 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, begins,
         for k in range(count):
             p, bucket = np.int64(scratch[1, k]), scratch[2, k]
             at = np.int64(-1) if bucket == NOWHERE else place_in(bucket, scratch[3, k], partitions, p)
-            places[first + k] = at if at < 0 else begins[p] + at
+            places[first + k], names[first + k] = at if at < 0 else p * stride + at, scratch[0, k]
 
 
 @_compiled
-def names_at(places, partitions, begins, names, levels):
+def names_at(places, partitions, stride, names, levels):
     """Name and level of the state at each place; the level is 0 where there is none."""
-    low, last = 0, len(begins) - 1
     for start in range(0, len(places), AT_ONCE):
         end = min(start + AT_ONCE, len(places))
         for k in range(start, end):
-            # Most are in the partition of the one before, where they are asked for in their order.
-            high = low + 1
-            if places[k] < begins[low] or (low < last and places[k] >= begins[low + 1]):
-                low, high = 0, len(begins)
-            while low + 1 < high:
-                middle = (low + high) >> 1
-                if begins[middle] <= places[k]:
-                    low = middle
-                else:
-                    high = middle
-            levels[k] = low  # the partition, until the next loop
-            prefetch(partitions[low, TABLE] + partitions[low, SIZE] * np.uint64(places[k] - begins[low]))
+            p = places[k] // stride
+            levels[k] = p  # until the next loop
+            prefetch(partitions[p, TABLE] + partitions[p, SIZE] * np.uint64(places[k] - p * stride))
         for k in range(start, end):
             p = levels[k]
             buckets, rest, size = partitions[p, CAPACITY], partitions[p, REST], partitions[p, SIZE]
-            at = np.uint64(places[k] - begins[p])
-            address = partitions[p, TABLE] + size * at
-            entry = load(address) if size == np.uint64(8) else load_entry(address)
+            at, entry, wide = np.uint64(places[k] - p * stride), np.uint64(0), size == np.uint64(8)
+            bucket = at >> np.uint64(3 if wide else 4)
+            if bucket < buckets:
+                address = partitions[p, TABLE] + size * at
+                entry = load(address) if wide else load_entry(address)
             levels[k] = entry >> (rest + np.uint64(3))
             if entry != 0:
-                bucket, behind = at // (np.uint64(64) // size), (entry >> rest) & np.uint64(FARTHEST - 1)
+                behind = (entry >> rest) & np.uint64(FARTHEST - 1)
                 bucket = bucket - behind if bucket >= behind else bucket + buckets - behind
                 value = (entry & ((np.uint64(1) << rest) - np.uint64(1))) * buckets + bucket
                 names[k] = recovered(value, np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS])

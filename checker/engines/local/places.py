@@ -20,25 +20,27 @@ class Places:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._begins = np.zeros(PARTITIONS, dtype=np.int64)
-        capacities = [loops.slots(store.partitions, p) for p in range(PARTITIONS)]
-        np.cumsum(capacities[:-1], out=self._begins[1:])
-        self.size = sum(capacities)
+        self._stride = max(loops.slots(store.partitions, p) for p in range(PARTITIONS))
+        self.size = PARTITIONS * self._stride
         self._scratch, self._memo = store.arrays()
 
-    def find(self, states: Words) -> Integers:
-        """The number of each state, -1 where it is not in the store."""
-        store, found = self._store, np.empty(len(states), dtype=np.int64)
-        states = np.ascontiguousarray(states)
+    def find(self, states: Words) -> tuple[Integers, Words]:
+        """The number of each state, -1 where it is not in the store; and its name where it is."""
+        store, states = self._store, np.ascontiguousarray(states)
+        found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         loops.places_of(
             np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
-            store.dictionaries.pages, store.partitions, self._begins, self._scratch, self._memo, found,
+            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, names,
         )  # fmt: skip
-        return found
+        return found, names
 
-    def states(self, numbers: Integers) -> Words:
-        """The states that have these numbers."""
-        return self._store.states(self._named(numbers)[0])
+    def names(self, numbers: Integers) -> Words:
+        """The names of the states that have these numbers."""
+        return self._named(numbers)[0]
+
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
+        return self._store.states(names)
 
     def levels(self, numbers: Integers) -> Integers:
         """Their levels."""
@@ -54,5 +56,5 @@ class Places:
 
     def _named(self, numbers: Integers) -> tuple[Words, Integers]:
         names, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
-        loops.names_at(numbers, self._store.partitions, self._begins, names, levels)
+        loops.names_at(numbers, self._store.partitions, self._stride, names, levels)
         return names, levels

@@ -1,0 +1,68 @@
+"""What a region is built with: arrays that grow, ranks of numbers, and a queue that states join once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isrcheck.checker.liveness import building, loops
+from isrcheck.checker.liveness.region import Allowance, NotAllowed
+
+
+@given(st.lists(st.lists(st.integers(0, 65_535), max_size=3000), max_size=8))
+def test_what_is_added_stays_as_an_array_grows(parts: list[list[int]]) -> None:
+    growing = building.Growing(np.uint16, Allowance())
+    for part in parts:
+        growing.add(np.array(part, dtype=np.int64))
+    assert growing.whole().tolist() == sum(parts, [])
+    assert growing.count == len(growing.whole())
+
+
+def test_an_array_grows_where_its_memory_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fixed(building.mmap.mmap):  # type: ignore[misc, name-defined]
+        def resize(self, size: int) -> None:
+            raise SystemError("mmap: resizing not available--no mremap()")
+
+    monkeypatch.setattr(building, "_anonymous", lambda size: Fixed(-1, size))
+    growing = building.Growing(np.uint32, Allowance())
+    for k in range(9):
+        growing.add(np.arange(1000) + 1000 * k)
+    assert growing.whole().tolist() == list(range(9000))
+
+
+def test_an_array_of_numbers_that_are_too_large_becomes_a_wider_one() -> None:
+    growing = building.Growing(np.uint16, Allowance())
+    growing.add(np.array([7, 65_535]))
+    assert growing.fitting(65_535, *building.LABELS) is growing
+    wider = growing.fitting(65_536, *building.LABELS)
+    wider.add(np.array([65_536]))
+    assert wider.whole().tolist() == [7, 65_535, 65_536]
+
+
+def test_an_array_takes_what_it_may() -> None:
+    growing = building.Growing(np.uint32, Allowance(memory=40))
+    growing.add(np.arange(10))
+    with pytest.raises(NotAllowed):
+        growing.add(np.arange(1))
+
+
+@given(st.lists(st.booleans(), max_size=400))
+def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
+    ranks, count = loops.ranking(np.array(flags, dtype=np.uint8))
+    assert count == sum(flags)
+    for number, flagged in enumerate(flags):
+        assert loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
+
+
+@given(st.integers(1, 300), st.data())
+def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
+    numbers = st.lists(st.integers(0, size - 1), max_size=50)
+    ranks, count = loops.ranking(np.ones(size, dtype=np.uint8))
+    places, queue = np.zeros(count, dtype=np.uint32), list[int]()
+    for part in data.draw(st.lists(numbers, max_size=5)):
+        fresh = loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue)).tolist()
+        assert fresh == [n for i, n in enumerate(part) if n not in queue and n not in part[:i]]
+        queue += fresh
+    assert [int(places[n]) for n in queue] == list(range(1, len(queue) + 1))
