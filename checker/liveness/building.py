@@ -7,13 +7,11 @@ of the store, and get those of the region at the end, when it is known who is in
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from isrcheck.checker.engines.local.account import return_free_memory
 from isrcheck.checker.engines.local.levels import NativeLevels
@@ -21,6 +19,7 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.checker.liveness import loops
+from isrcheck.checker.liveness.growing import LABELS, NUMBERS, Growing, narrowest
 from isrcheck.checker.liveness.region import WORD, Allowance, Bytes, Flags, Narrow, Numbers, Promises, Region
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.language.system import TransitionSystem
@@ -30,62 +29,6 @@ AT_ONCE: Final = 3
 """So many questions are judged in one pass over the states: each needs a byte for each place from then on."""
 INDEXED: Final = 20
 """Bytes of a state in a list beside its words: level, flags, and what finds it."""
-NUMBERS: Final = (np.uint32, np.uint64)
-LABELS: Final = (np.uint16, np.uint32)
-"""Kinds of numbers of states, and of instances and levels: no more than there must be code for."""
-GROWTH: Final = 16
-"""An array grows by a sixteenth."""
-
-
-class Growing:
-    """An array at whose end something is added, in memory of its own, which goes back to the system with it.
-
-    It grows in place where the system can move its pages (Linux): a copy, and what the C library keeps of it, would
-    double what a question takes.
-    """
-
-    def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
-        self.kind, self.count = np.dtype(kind), 0
-        self._memory, self._allowance = _anonymous(mmap.PAGESIZE), allowance
-
-    def add(self, more: npt.NDArray[Any]) -> None:
-        """Raises `NotAllowed` where that is too much."""
-        self._allowance.take(more.size * self.kind.itemsize)
-        end = (self.count + more.size) * self.kind.itemsize
-        if end > len(self._memory):
-            self._resize(end + end // GROWTH)
-        np.frombuffer(self._memory, self.kind)[self.count : self.count + more.size] = more.reshape(-1)
-        self.count += more.size
-
-    def fitting(self, most: int, *kinds: type[np.generic]) -> Growing:
-        """Itself, if it may have numbers up to so large ones, or else one that may."""
-        kind = np.dtype(narrowest(most, *kinds))
-        if kind.itemsize <= self.kind.itemsize:
-            return self
-        other = Growing(kind, self._allowance)
-        other.add(self.whole())
-        return other
-
-    def whole(self) -> npt.NDArray[Any]:
-        """All of it, to which nothing can be added any more."""
-        return np.frombuffer(self._memory, self.kind)[: self.count]
-
-    def _resize(self, size: int) -> None:
-        size += -size % mmap.PAGESIZE
-        try:
-            self._memory.resize(size)
-        except SystemError:  # there is no way to do that here
-            old, self._memory = self._memory, _anonymous(size)
-            self._memory[: len(old)] = old[:]
-
-
-def _anonymous(size: int) -> mmap.mmap:
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-
-def narrowest(most: int, *kinds: type[np.generic]) -> type[np.generic]:
-    """The first of some kinds of numbers that has one so large."""
-    return next(kind for kind in kinds if most < 1 << 8 * np.dtype(kind).itemsize)
 
 
 class Listed:

@@ -7,42 +7,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.liveness import building, loops
+from isrcheck.checker.liveness import growing as arrays
+from isrcheck.checker.liveness import loops
 from isrcheck.checker.liveness.region import Allowance, NotAllowed
 
 
 @given(st.lists(st.lists(st.integers(0, 65_535), max_size=3000), max_size=8))
 def test_what_is_added_stays_as_an_array_grows(parts: list[list[int]]) -> None:
-    growing = building.Growing(np.uint16, Allowance())
+    growing = arrays.Growing(np.uint16, Allowance())
     for part in parts:
         growing.add(np.array(part, dtype=np.int64))
-    assert growing.whole().tolist() == sum(parts, [])
+    assert growing.whole().tolist() == [number for part in parts for number in part]
     assert growing.count == len(growing.whole())
 
 
 def test_an_array_grows_where_its_memory_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Fixed(building.mmap.mmap):  # type: ignore[misc, name-defined]
+    class Fixed(arrays.mmap.mmap):  # type: ignore[misc, name-defined]
         def resize(self, size: int) -> None:
             raise SystemError("mmap: resizing not available--no mremap()")
 
-    monkeypatch.setattr(building, "_anonymous", lambda size: Fixed(-1, size))
-    growing = building.Growing(np.uint32, Allowance())
+    monkeypatch.setattr(arrays, "_anonymous", lambda size: Fixed(-1, size))
+    growing = arrays.Growing(np.uint32, Allowance())
     for k in range(9):
         growing.add(np.arange(1000) + 1000 * k)
     assert growing.whole().tolist() == list(range(9000))
 
 
 def test_an_array_of_numbers_that_are_too_large_becomes_a_wider_one() -> None:
-    growing = building.Growing(np.uint16, Allowance())
+    growing = arrays.Growing(np.uint16, Allowance())
     growing.add(np.array([7, 65_535]))
-    assert growing.fitting(65_535, *building.LABELS) is growing
-    wider = growing.fitting(65_536, *building.LABELS)
+    assert growing.fitting(65_535, *arrays.LABELS) is growing
+    wider = growing.fitting(65_536, *arrays.LABELS)
     wider.add(np.array([65_536]))
     assert wider.whole().tolist() == [7, 65_535, 65_536]
 
 
 def test_an_array_takes_what_it_may() -> None:
-    growing = building.Growing(np.uint32, Allowance(memory=40))
+    growing = arrays.Growing(np.uint32, Allowance(memory=40))
     growing.add(np.arange(10))
     with pytest.raises(NotAllowed):
         growing.add(np.arange(1))
