@@ -1,8 +1,8 @@
 """Builds the region of a question: the states where it is open, and what leads from one of them to another.
 
-A state's number is its place in the store, so that beside the store there is a byte for each place, until sources lead
-there; the numbers of the states reached are a queue in the order in which they are. Their steps are kept with numbers
-of the store, and get those of the region at the end, when it is known who is in it.
+A state's number is its place in the store, so that beside the store there is a byte for each place until a question is
+answered. What sources lead to is a queue; a state's place in it is its number in the region, which it has from when it
+is first reached, and with which steps to it are kept. So only those of the queue that are not expanded have names.
 """
 
 from __future__ import annotations

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.liveness import building, loops
 from isrcheck.checker.liveness import growing as arrays
-from isrcheck.checker.liveness import loops
-from isrcheck.checker.liveness.region import Allowance, NotAllowed
+from isrcheck.checker.liveness.region import Allowance, NotAllowed, Promises
 
 
 @given(st.lists(st.lists(st.integers(0, 65_535), max_size=3000), max_size=8))
@@ -49,6 +51,7 @@ def test_an_array_takes_what_it_may() -> None:
         growing.add(np.arange(1))
 
 
+@settings(deadline=None)  # the first call compiles a loop
 @given(st.lists(st.booleans(), max_size=400))
 def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
     ranks, count = loops.ranking(np.array(flags, dtype=np.uint8))
@@ -57,6 +60,7 @@ def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
         assert loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
 
 
+@settings(deadline=None)  # the first call compiles a loop
 @given(st.integers(1, 300), st.data())
 def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
     numbers = st.lists(st.integers(0, size - 1), max_size=50)
@@ -67,3 +71,35 @@ def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
         assert fresh == [n for i, n in enumerate(part) if n not in queue and n not in part[:i]]
         queue += fresh
     assert [int(places[n]) for n in queue] == list(range(1, len(queue) + 1))
+
+
+class Itself:
+    """States that are their numbers."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def find(self, states: Words) -> tuple[Integers, Words]:
+        raise AssertionError("nobody asks")
+
+    def names(self, numbers: Integers) -> Words:
+        return numbers.astype(np.uint64)
+
+    def states(self, names: Words) -> Words:
+        return names.reshape(-1, 1)
+
+    def levels(self, numbers: Integers) -> Integers:
+        return np.ones_like(numbers)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sources_that_are_not_reached_are_left(seed: int) -> None:
+    drawn, size = np.random.default_rng(seed), 5 * building.BLOCK + 17
+    flags = np.where(drawn.random(size) < 0.7, loops.INSIDE + loops.SOURCE * (drawn.random(size) < 0.5), 0)
+    among = building.Candidates(Itself(size), flags.astype(np.uint8))
+    known = building.Reached(among, Promises.made([], 1), Allowance(), cutting=False)
+    (sources,) = np.nonzero(flags & loops.SOURCE)
+    reached = drawn.permutation(sources)[: len(sources) // 3]
+    known.begin(reached)
+    assert known.waiting().tolist() == reached.tolist()
+    assert np.concatenate(list(known.left())).tolist() == sorted({*sources} - {*reached})
