@@ -60,22 +60,23 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
     """The canonical path through the steps between the Ts, and which target of the last ones it ends in.
 
-    Among steps that are alike in all else, it takes the first.
+    A state may be there twice, as the source of what must happen then and as what comes before one: then both go on.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
     weights = _weights(chain, actor_of, len(names))
     starts = levels.leaves(chain[0].sources)
-    here = min(range(len(starts)), key=starts.__getitem__)
-    start, instances, previous = starts[here], list[int](), -1
+    start, instances, previous = min(starts), list[int](), -1
+    here = np.array([k for k, each in enumerate(starts) if each == start])
     for edges, weight in zip(chain, weights, strict=True):
-        mine = np.flatnonzero(edges.source == here)
+        mine = np.flatnonzero(np.isin(edges.source, here))
         acting = actor_of[edges.transition[mine]]
         changes = weight[mine] + ((acting != previous) & (previous >= 0))
         best = mine[np.lexsort((edges.transition[mine], changes))[0]]
         instances.append(int(edges.transition[best]))
-        here, previous = int(edges.target[best]), int(actor_of[edges.transition[best]])
-    return Path(start, tuple(instances)), here
+        here = np.unique(edges.target[mine[edges.transition[mine] == instances[-1]]])
+        previous = int(actor_of[instances[-1]])
+    return Path(start, tuple(instances)), int(here[0])
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:

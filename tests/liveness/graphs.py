@@ -6,7 +6,7 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 from isrcheck.model.language import (
@@ -29,6 +29,10 @@ from isrcheck.model.language import (
 STATES = 7
 INSTANCES = 3
 ACTIONS = ("apart", "disturb", "free", "grouped", "handled", "handled-too", "strongly", "weakly")
+SOMEONE = ("handled", "handled-too", "strongly", "weakly")
+"""What one of the two actors does."""
+WEAK = ("weakly", "grouped", "both")
+"""With what the names of weak promises begin."""
 KINDS = ("always-comes", "comes", "comes-again", "goes-on", "leads", "settles")
 
 
@@ -182,7 +186,29 @@ def drawn(seed: int) -> Graph:
     return Graph(tuple(found), starts, counted, some_states(0.5), some_states(0.3))
 
 
+def deep(seed: int) -> Graph:
+    """A graph in layers, by chance: many ways of equal length lead to the last one, which can be left by none."""
+    dice = random.Random(seed)
+    shapes = [[0, 1], [2, 3], [4], [5, 6]], [[0], [1, 2], [3, 4], [5, 6]], [[0, 1, 2], [3], [4], [5], [6]]
+    layers = dice.choice(shapes)
+    kinds, dense = dice.sample(ACTIONS, 4), dice.choice((0.15, 0.3, 0.6))
+    found = []
+    for name in ACTIONS:
+        for k in range(INSTANCES):
+            leads = list[tuple[int, int]]()
+            for here, there in pairwise([*layers, layers[-1]]):
+                share = (dense if there != here else 0.3) if name in kinds else 0.0
+                leads += [(a, dice.choice(there)) for a in here if dice.random() < share]
+            found.append(Instance(name, k, tuple(leads), frozenset()))
+    first = frozenset(dice.sample(range(STATES), dice.randint(0, 3)))
+    second = frozenset(dice.sample(range(STATES), dice.randint(0, 1)))
+    return Graph(tuple(found), frozenset(layers[0]), frozenset(range(STATES)), first, second)
+
+
 # --- by every subset --------------------------------------------------------------------------------------------
+
+
+Label = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -190,7 +216,7 @@ class Truth:
     """What is so of a question: the states where it is open, fair ends, states that can be visited for ever and fair.
 
     `prefix` is the length of a shortest way to one of them, None where there is none; `raw` are ends without regard to
-    what has no room.
+    what has no room, `sets` what can be visited for ever.
     """
 
     region: frozenset[int]
@@ -198,6 +224,10 @@ class Truth:
     fair: frozenset[int]
     prefix: int | None
     raw_ends: frozenset[int]
+    sets: tuple[frozenset[int], ...]
+    sources: frozenset[int]
+    marked: frozenset[int]
+    never: frozenset[str]
 
 
 class Brute:
@@ -206,6 +236,7 @@ class Brute:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.steps: dict[int, list[tuple[str, str, int]]] = {a: [] for a in range(STATES)}
+        self.labelled: dict[int, list[tuple[Label, str, int]]] = {a: [] for a in range(STATES)}
         self.open: dict[int, set[str]] = {a: set() for a in range(STATES)}
         self.raw: dict[int, set[str]] = {a: set() for a in range(STATES)}
         for x in graph.instances:
@@ -218,6 +249,7 @@ class Brute:
                     if b in graph.counted:
                         self.raw[a].add(promise)
                         self.steps[a].append((x.action, promise, b))
+                        self.labelled[a].append(((x.action, x.number), promise, b))
         for promises in (*self.open.values(), *self.raw.values()):
             promises.discard("")
 
@@ -275,10 +307,10 @@ class Brute:
         closed = self.reached(begun, region & known)
         ends = frozenset(a for a in closed & marked if not self.open[a] and not never)
         raw = frozenset(a for a in closed & marked if not self.raw[a] and not never)
-        fair = frozenset().union(
-            *(c for c in subsets(closed) if self.is_fair(c, marked, never))  # type: ignore[arg-type]
-        )
-        return Truth(closed, ends, fair, self.prefix(level, begun, region & known, ends | fair), raw)
+        sets = tuple(c for c in subsets(closed) if self.is_fair(c, marked, never))
+        fair = frozenset(a for c in sets for a in c)
+        prefix = self.prefix(level, begun, region & known, ends | fair)
+        return Truth(closed, ends, fair, prefix, raw, sets, begun, marked, never)
 
     def levels(self) -> dict[int, int]:
         """The length of a shortest way to each state."""
@@ -306,11 +338,71 @@ class Brute:
                 seen, distance = seen | layer, distance + 1
         return best
 
+    def lasso(self, truth: Truth) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
+        """The canonical one by the words of the contract: where it begins, labels of its prefix and of its cycle."""
+        assert truth.prefix is not None
+        starts = sorted(self.graph.starts & self.graph.counted)
+        goals, left = truth.ends, list[Walk]()
+        while not left:
+            for start in starts:  # the least state that such a way begins at
+                left = left or list(self.walks(start, truth.prefix, truth, goals, start in truth.sources))
+            goals = truth.fair
+        for k in range(truth.prefix - 1):
+            label = min(left, key=lambda walk: (changes(walk.labels[max(k - 1, 0) :]), walk.labels[k])).labels[k]
+            left = [walk for walk in left if walk.labels[k] == label]
+        ((start, labels, last),) = {(walk.states[0], walk.labels, walk.states[-1]) for walk in left}
+        return start, labels, () if last in truth.ends else self.cycle(last, truth)
+
+    def walks(self, at: int, length: int, truth: Truth, goals: frozenset[int], begun: bool) -> Iterator[Walk]:
+        """All walks of so many states from a state to a goal that have a source, and behind it nothing outside."""
+        if length == 1:
+            if begun and at in goals:
+                yield Walk((at,), ())
+            return
+        for label, _, b in self.labelled[at]:
+            since = (begun and b in truth.region) or b in truth.sources
+            rest = self.walks(b, length - 1, truth, goals, since)
+            yield from (Walk((at, *walk.states), (label, *walk.labels)) for walk in rest)
+
+    def cycle(self, entry: int, truth: Truth) -> tuple[Label, ...]:
+        """Of the shortest closed walks that are fair, inside what can be visited for ever from here, the least."""
+        inside = frozenset(a for c in truth.sets if entry in c for a in c)
+        needed = {p for a in inside for p in self.open[a] if p.startswith(("strongly", "apart"))} | self.open[entry]
+        needed |= {"state"} if not truth.never and entry not in truth.marked else set()
+        needed |= {"step"} if truth.never else set()
+        layer: dict[tuple[int, frozenset[str]], tuple[Label, ...]] = {(entry, frozenset()): ()}
+        while (entry, frozenset(needed)) not in layer or not layer[entry, frozenset(needed)]:
+            after: dict[tuple[int, frozenset[str]], tuple[Label, ...]] = {}
+            for (a, met), labels in layer.items():
+                for label, promise, b in self.labelled[a]:
+                    if b not in inside:
+                        continue
+                    idle = {p for p in needed if p not in self.open[b] and p.startswith(WEAK)}
+                    marks = {"state"} if b in truth.marked else set()
+                    marks |= {"step"} if label[0] in truth.never else set()
+                    node = b, met | (needed & ({promise} | idle | marks))
+                    after[node] = min(after.get(node, ((*labels, label))), (*labels, label))
+            layer = after
+        return layer[entry, frozenset(needed)]
+
     def leaves_what_is_stable(self) -> bool:
         """Whether a step leads from the first to somewhere else."""
         levels, first = self.levels(), self.graph.first
         escapes = [(x, a, b) for x in self.graph.instances for a, b in x.leads if a not in x.roomless]
         return any(a in levels and a in first and b not in first for _, a, b in escapes)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """States, and the labels of the steps between them."""
+
+    states: tuple[int, ...]
+    labels: tuple[Label, ...]
+
+
+def changes(labels: tuple[Label, ...]) -> int:
+    """How often another actor acts than before."""
+    return sum((a[0] in SOMEONE) != (b[0] in SOMEONE) for a, b in pairwise(labels))
 
 
 def subsets(states: frozenset[int]) -> Iterator[frozenset[int]]:

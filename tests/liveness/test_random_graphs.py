@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.results import Result
-from tests.liveness.graphs import KINDS, Brute, drawn
+from isrcheck.checker.results import Result, Trace
+from tests.liveness.graphs import KINDS, Brute, Graph, Label, deep, drawn
 
 LARGE = Limits(memory=1 << 28)
 """With so little memory a small space, too, is explored by workers over a store."""
 
 
-def asked(seed: int, workers: int = 1, limits: Limits = Limits()) -> Result:
-    return check(drawn(seed).model(), invariants=[], liveness=["all"], workers=workers, limits=limits)
+def asked(seed: int, workers: int = 1, limits: Limits = Limits(), by: Callable[[int], Graph] = drawn) -> Result:
+    return check(by(seed).model(), invariants=[], liveness=["all"], workers=workers, limits=limits)
 
 
-def require_true(seed: int) -> set[str]:
+def told(trace: Trace) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
+    """Where a lasso begins, the labels of its prefix and of its cycle."""
+    taken = [step.label for step in trace.steps if step.label is not None]
+    labels = tuple((label.action, int(label.parameters[0][1])) for label in taken)
+    assert trace.loop is not None
+    return trace.steps[0].state[0], labels[: trace.loop], labels[trace.loop :]
+
+
+def require_true(seed: int, by: Callable[[int], Graph] = drawn) -> set[str]:
     """Compares everything that is said of a graph; which cases it was. Every other graph is explored in a store."""
-    result, brute, seen = asked(seed, limits=LARGE if seed % 2 else Limits()), Brute(drawn(seed)), set[str]()
+    result, brute, seen = asked(seed, 1, LARGE if seed % 2 else Limits(), by), Brute(by(seed)), set[str]()
     assert result.levels == [list(brute.levels().values()).count(k + 1) for k in range(result.depth)]
     for name in KINDS:
         finding = result.liveness[name]
@@ -36,6 +46,7 @@ def require_true(seed: int) -> set[str]:
         if finding.trace is not None:
             assert finding.trace.loop is not None
             assert finding.trace.loop + 1 == truth.prefix, (seed, name)
+            assert told(finding.trace) == brute.lasso(truth), (seed, name)
             seen.add(f"{name} {'stays' if finding.trace.stays else 'goes round'}")
         elif found.unfair_components:
             seen.add(f"{name} unfair")
@@ -83,6 +94,17 @@ def test_what_must_happen_is_what_every_subset_says() -> None:
     for name in set(KINDS) - {"goes-on"}:
         wanted = {"goes round", "unfair", "excused"} | ({"stays"} if name != "settles" else set())
         assert {f"{name} {case}" for case in wanted} <= seen
+
+
+def test_the_lasso_is_the_one_that_the_contract_picks_among_all() -> None:
+    seen = set().union(*(require_true(seed, deep) for seed in (*range(40), 118, 137)))
+    assert {f"{name} goes round" for name in ("leads", "comes", "comes-again", "always-comes")} <= seen
+
+
+@pytest.mark.exhaustive
+def test_the_lasso_is_the_one_that_the_contract_picks_among_all_of_many() -> None:
+    for seed in range(1000, 1400):
+        require_true(seed, deep)
 
 
 @pytest.mark.exhaustive
