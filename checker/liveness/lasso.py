@@ -2,9 +2,10 @@
 
 The prefix leads from an initial state over anything to a source, and from there inside the region to a fair end, or to
 a state of a fair component; it is as short as any such way, and ends come before components. Among prefixes it is
-chosen as the canonical trace is (see `canonical`), whichever of its states counts as the source. The cycle leads from the last state of the prefix back to it and keeps every promise that this state alone
-does not keep; it is a shortest one for that state, then the least by its labels. With very many promises to keep it
-goes to the nearest of them first, and is not always shortest.
+chosen as the canonical trace is (see `canonical`), whichever of its states counts as the source. The cycle leads from
+the last state of the prefix back to it and keeps every promise that this state alone does not keep; it is a shortest
+one for that state, then the least by its labels. With very many promises to keep it goes to the nearest of them first,
+and is not always shortest.
 """
 
 from __future__ import annotations
