@@ -44,9 +44,9 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Storing:
-    """The place of the states that a search is about to expand and of those that it finds there: in memory, or on disk.
+    """The place of the states that a search finds: in memory, or on disk.
 
-    The table that tells new states from known ones is in memory. `folder` is for files, None for the temporary one.
+    `folder` is for files, None for the temporary one.
     """
 
     kind: Literal["memory", "disk"] = "memory"

@@ -237,9 +237,9 @@ _STORING: Final = (
         type=click.Choice(["memory", "disk"]),
         default="memory",
         show_default=True,
-        help="Where the states of the present level are kept; the table of all states is in memory.",
+        help="Where states are kept: in memory, or on disk, which needs a small part of that.",
     ),
-    click.option("--store-folder", metavar="DIR", help="The folder for the file of --store disk."),
+    click.option("--store-folder", metavar="DIR", help="The folder for the files of --store disk."),
 )
 _CLUSTER: Final = (
     click.option("--master", metavar="URL", help="Where Spark runs; by default where the platform says, or local[*]."),

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from isrcheck.checker.engines.local import NativeLevels, loops
 from isrcheck.checker.engines.local.account import OutOfMemory
-from isrcheck.checker.engines.local.large import Search, minimum_memory
+from isrcheck.checker.engines.local.in_memory import MemorySearch
+from isrcheck.checker.engines.local.large import minimum_memory
 from isrcheck.checker.engines.local.store import GROWTH, Store
 from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
@@ -320,7 +321,7 @@ def test_a_search_from_the_smallest_store_and_chunks_agrees() -> None:
     toy, wanted = ring(4), explore(ring(4))
     kernel = Kernel(toy)
     tiny = Store(kernel.layout, first_entries=2, chunk=512)
-    found = Search(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
+    found = MemorySearch(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
     assert (found.levels, found.generated) == ([len(level) for level in wanted.levels], wanted.generated)
 
 

@@ -90,12 +90,12 @@ def test_by_default_a_search_takes_nine_tenths_of_what_its_group_has_left(
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SMALL_DISK = f"""
 import errno, os
-allocate = os.posix_fallocate
-def full(file, start, size):
-    if start + size > {MIB // 2}:
+write = os.pwrite
+def full(file, data, first):
+    if first + len(data) > {MIB // 2}:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    allocate(file, start, size)
-os.posix_fallocate = full
+    return write(file, data, first)
+os.pwrite = full
 from isrcheck.checker.cli import main
 main()
 """
@@ -117,7 +117,7 @@ def essential(report: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
-    """The disk of the queue is full at half a megabyte, that of the checkpoint is not; its end alone goes there."""
+    """The disk of the states is full at half a megabyte, that of the checkpoint is not: its end goes there."""
     kept, found = tmp_path / "kept", tmp_path / "found.json"
     words = ("--store", "disk", "--store-folder", tmp_path, "--json", found, "--checkpoint-every", 1e6)
     full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, small_disk=True)
@@ -129,7 +129,7 @@ def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) ->
     assert json.loads(found.read_text())["exit_code"] == 153
     parts = json.loads((kept / MANIFEST).read_text())["parts"]
     levels = [level for part in parts for level in json.loads((kept / part["levels"]["name"]).read_text())]
-    assert sum(level["distinct"] for level in levels) > 50_000
+    assert sum(level["distinct"] for level in levels) > 30_000
     assert isrcheck("3/2/2/2", *words, "--resume", kept).returncode == 0
     settings = dict(zip(NAMES, (3, 2, 2, 2), strict=True))
     assert essential(json.loads(found.read_text())) == essential(

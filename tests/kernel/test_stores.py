@@ -1,10 +1,9 @@
-"""Where the states are makes no difference to what is found, and a store that may omit some says so."""
+"""Where the states are makes no difference to what is found."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -62,20 +61,6 @@ def test_the_json_says_where_the_states_were(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     report = check("kip-320", {"replicas": 2, "log_size": 1}, storing=Storing("disk")).to_json()
     assert report["store"] == "disk"
-
-
-def test_the_levels_at_hand_take_no_memory_on_disk() -> None:
-    """In memory they take eight bytes a state, and at least those of one level are there at once."""
-    toy = grid([1 << 20] * 4)
-    question: dict[str, Any] = {
-        "keep_going": False,
-        "deadlock": False,
-        "report": None,
-        "limits": Limits(states=300_000),
-    }
-    memory, disk = (search(toy, **question, storing=Storing(kind))[0] for kind in ("memory", "disk"))
-    assert essence(memory) == essence(disk)
-    assert memory.peak_store_bytes - disk.peak_store_bytes > 8 * max(memory.levels) > 150_000
 
 
 @pytest.mark.parametrize(

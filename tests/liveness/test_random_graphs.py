@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.exploration import Limits, Storing
 from isrcheck.checker.results import Result, Trace
 from tests.liveness.graphs import KINDS, Brute, Graph, Label, deep, drawn
 
@@ -119,6 +119,8 @@ def test_neither_workers_nor_the_store_change_an_answer(seed: int) -> None:
     small = asked(seed).liveness
     for workers in (1, 2):
         assert asked(seed, workers, LARGE).liveness == small
+    on_disk = check(drawn(seed).model(), invariants=[], liveness=["all"], storing=Storing("disk"))
+    assert on_disk.liveness == small
 
 
 @pytest.mark.exhaustive

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
-import tempfile
 import threading
-import weakref
 from typing import Final
 
 import numpy as np
@@ -72,26 +69,3 @@ class Account:
     def free(self, array: Words) -> None:
         """Memory that was allocated and is not used any more; it goes with the array."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))
-
-
-class Spool:
-    """Memory that is a file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._file, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
-        weakref.finalize(self, os.close, self._file)
-        os.unlink(name)
-        self._size = 0
-
-    def allocate(self, size: int) -> Words:
-        """So many bytes or more; OSError where the disk is full, while there is still time to say so."""
-        size += -size % mmap.ALLOCATIONGRANULARITY
-        try:
-            os.posix_fallocate(self._file, self._size, size)
-        except OSError as error:
-            what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
-            raise OSError(error.errno, what, self._folder) from None
-        memory = mmap.mmap(self._file, size, offset=self._size)
-        self._size += size
-        return np.frombuffer(memory, dtype=np.uint64)

@@ -1,43 +1,37 @@
-"""Breadth-first search, level by level: expand, hash, insert what is new, then look at the new states.
-
-Workers are threads; they take batches of the level from a common counter and insert into a common store without locks.
-The result of a search depends neither on their number nor on their order: levels are sets, and all else is sums, least
-and greatest values.
-"""
+"""The search for large spaces: with all workers, a limit of memory, symmetry, checkpoints and disks."""
 
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import OutOfMemory, return_free_memory
+from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.checkpoint import Checkpoint, question_of, termination_interrupts
+from isrcheck.checker.engines.local.disk_store import DiskStore, least_memory
+from isrcheck.checker.engines.local.in_memory import MemorySearch
 from isrcheck.checker.engines.local.levels import NativeLevels
-from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, Watch, as_integer
-from isrcheck.checker.engines.local.orbits import OrbitLevels
+from isrcheck.checker.engines.local.levelwise import Level, Watch
+from isrcheck.checker.engines.local.on_disk import DiskSearch
 from isrcheck.checker.engines.local.sample import sample
-from isrcheck.checker.engines.local.store import Store, Work, smallest
-from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits, room
-from isrcheck.checker.exploration import Exploration, Keeping, Limits, OrbitCounts, Progress, Report, Storing
-from isrcheck.checker.forecast import forecast
-from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.engines.local.searching import Search
+from isrcheck.checker.engines.local.store import Store, smallest
+from isrcheck.checker.engines.local.team import batch_bits, room
+from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
+from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.orbits import Orbits, distinct
-from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.kernel.orbits import Orbits
 from isrcheck.checker.results import LimitTooSmall
 from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
-BATCHES_EACH: Final = 16
-"""A worker more has to have so many batches to do in a level."""
-SLICE: Final = 0.05
-"""Seconds of work between two looks at the clock, at the limits and at signals."""
+FIRST_GROWTH: Final = 1 << 16
+"""Bytes with which a search gets beyond its first states."""
+MOST_EACH: Final = 64
+"""Bytes that a state takes at most, but for such as share no word with any other."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
@@ -78,248 +72,29 @@ def search_large(
     It goes on behind `known`, whole levels with their states that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)
-    minimum = minimum_memory(system, workers)
+    minimum = minimum_memory(system, workers) + (0 if storing.kind == "memory" else least_memory(workers))
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
     some = np.concatenate([rows for _, rows in known]) if known else sample(system, kernel)
-    spool = None if storing.kind == "memory" else storing.folder or tempfile.gettempdir()
-    store = Store(kernel.layout, limits.memory, workers, some, spool)
-    run = Search(system, kernel, store, limits, report, began, workers, orbits)
+    run: Search
+    if storing.kind == "memory":
+        store = Store(kernel.layout, limits.memory, workers, some)
+        run = MemorySearch(system, kernel, store, limits, report, began, workers, orbits)
+    else:
+        folder = storing.folder or tempfile.gettempdir()
+        sorted_names = DiskStore(kernel.layout, folder, limits.memory, workers, some)
+        run = DiskSearch(system, kernel, sorted_names, limits, report, began, workers, orbits)
     run.watch = watch
     if keeping is not None:
         run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
-    with termination_interrupts(keeping is not None):
-        exploration = run.explore(keep_going, deadlock, known)
+    try:
+        with termination_interrupts(keeping is not None):
+            exploration = run.explore(keep_going, deadlock, known)
+    except OutOfMemory:
+        states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
+        raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
     exploration.workers = workers
     if storing.kind != "memory":
         exploration.extra["store"] = storing.kind
     return exploration, run.levels
-
-
-FIRST_GROWTH: Final = 1 << 16
-"""Bytes with which a search gets beyond its first states."""
-MOST_EACH: Final = 64
-"""Bytes that a state takes at most, but for such as share no word with any other."""
-
-
-class Search(Levelwise):
-    """A search over one store. Only whole levels are in `history`: an interruption at any moment loses nothing else."""
-
-    def __init__(
-        self,
-        system: TransitionSystem,
-        kernel: Kernel,
-        store: Store,
-        limits: Limits,
-        report: Report | None,
-        began: float,
-        workers: int = 1,
-        orbits: Orbits | None = None,
-    ) -> None:
-        self.store, self.orbits = store, orbits
-        self._report, self._began = report, began
-        levels = NativeLevels(system, kernel, store)
-        if orbits is not None:
-            levels = OrbitLevels(system, kernel, store, orbits)
-        super().__init__(system, kernel, limits, levels)
-        self._workers = [Worker(kernel, store.arrays()) for _ in range(workers)]
-        store.account(sum(w.nbytes for w in self._workers))
-        self._team = Team(workers - 1)
-        self._bits = batch_bits(kernel.transitions)
-        self._work = 4 << BATCH_BITS
-        self.checkpoint: Checkpoint | None = None
-
-    def explore(self, keep_going: bool, deadlock: bool, known: Sequence[tuple[Level, Words]] = ()) -> Exploration:
-        first = self._first()
-        answer = Exploration(initial=len(first))
-        if self.orbits is not None:
-            answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
-        if self.checkpoint is not None and self.checkpoint.resumed:
-            try:
-                self._go_on(self._restored(self.checkpoint), answer, deadlock)
-            except OutOfMemory:
-                states = self.checkpoint.size // self.kernel.layout.row_bytes
-                needed = minimum_memory(self.system, len(self._workers)) + MOST_EACH * states
-                raise LimitTooSmall(self.limits.memory or 0, needed) from None
-        self._go_on(self._inserted(known), answer, deadlock)
-        try:
-            if not self.history:
-                self._initial(first)
-            self._loop(answer, keep_going, deadlock)
-        except Stopped as stopped:
-            answer.stopped = stopped.reason
-        except (OutOfMemory, MemoryError):
-            answer.stopped = "memory"
-        except KeyboardInterrupt:
-            answer.stopped = "interrupt"
-        except OSError:
-            # The disk of the states may be full, and that of the checkpoint not.
-            self._keep()
-            raise
-        self._fold(answer)
-        if answer.stopped in ("memory", "time", "interrupt"):
-            self._partial(answer, deadlock)
-        self._team.dismiss()
-        self._keep()
-        answer.peak_store_bytes = self.store.peak
-        return answer
-
-    # --- levels -----------------------------------------------------------------------------------------------------
-
-    def _keep(self) -> None:
-        """All whole levels into the checkpoint, where there is one."""
-        if self.checkpoint is not None:
-            self.checkpoint.write(self.levels, [level.to_json() for level in self.history])
-
-    @property
-    def _tally(self) -> Integers:
-        """The counts of all workers in this level, added up."""
-        tallies = np.stack([w.tally for w in self._workers])
-        total: Integers = tallies.sum(axis=0)
-        total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
-        return total
-
-    @property
-    def _totals(self) -> Words:
-        total: Words = np.bitwise_or.reduce(np.concatenate([w.totals for w in self._workers]), axis=0)
-        return total
-
-    def _sum(self, entry: int) -> int:
-        """An entry of all cursors together."""
-        return sum(int(w.cursor[entry]) for w in self._workers)
-
-    def _first(self) -> Words:
-        """The initial states, one of each orbit."""
-        rows = self.kernel.layout.pack(self.system.initial)
-        return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
-
-    def _initial(self, rows: Words) -> None:
-        verdicts = self.kernel.judge(rows)
-        counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(loops.OUTSIDE_BIT) == 0])
-        first = self._workers[0]
-        first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
-        first.cursor[loops.REJECTED] = len(rows) - len(counted)
-        self.store.insert(counted)
-        first.cursor[loops.NEW] = len(counted)
-        loops.look_over(self._functions, counted, first.cursor, first.totals, first.weight)
-        self._finish_level()
-
-    def _restored(self, checkpoint: Checkpoint) -> Iterator[Level]:
-        """The levels of a checkpoint, with their states in the store."""
-        for data, states in checkpoint.read(self.kernel.words):
-            for rows in states:
-                self.store.insert(rows)
-            yield Level.from_json(data)
-
-    def _inserted(self, known: Sequence[tuple[Level, Words]]) -> Iterator[Level]:
-        for level, rows in known:
-            self.store.insert(rows)
-            yield level
-
-    def _go_on(self, levels: Iterable[Level], answer: Exploration, deadlock: bool) -> None:
-        """Whole levels whose states are in the store by now become those of this search."""
-        for number, level in enumerate(levels):
-            assert self.store.fresh == level.distinct
-            self.store.close()
-            if deadlock and level.degrees is not None and level.degrees[0] == 0:
-                answer.deadlock = answer.deadlock or number
-            self._add(level)
-
-    def _expand(self, level: int) -> None:
-        """All successors of a level into the store; `Stopped` where a limit is reached."""
-        for worker in self._workers:
-            worker.begin()
-        functions, constrained = self._functions, bool(self.system.constraints)
-        store, queue, number = self.store, self.store.queue, np.uint64(level + 1)
-        work = store.last(self._bits)
-        hands = self._begin(work)
-
-        def part(worker: Worker) -> int:
-            outcome: int = loops.advance(
-                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
-                queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
-                worker.weight, self._work,
-            )  # fmt: skip
-            return outcome
-
-        while True:
-            before, already = time.perf_counter(), self._sum(loops.EXPANDED)
-            queue.shared[loops.PAUSE] = 0
-            outcomes = self._team.together(part, hands, self._pause)
-            if all(outcome == loops.FINISHED for outcome in outcomes):
-                return
-            store.expanded(work)
-            if queue.shared[loops.PAUSE]:
-                store.make_room(self._team.each)
-            self._between(level, time.perf_counter() - before, self._sum(loops.EXPANDED) - already)
-
-    def _begin(self, work: Work) -> list[Worker]:
-        """The worker that shall do this work, whose first batch is next."""
-        self.store.queue.shared[loops.NEXT] = 0
-        return self._workers[: max(1, work.batches // BATCHES_EACH)]
-
-    def _pause(self) -> None:
-        self.store.queue.shared[loops.PAUSE] = 1
-
-    def _between(self, level: int, seconds: float, expanded: int) -> None:
-        """Time, report, and how much to do until the next look."""
-        if expanded >= self._work:
-            self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
-        elapsed = time.perf_counter() - self._began
-        if self.limits.seconds is not None and elapsed > self.limits.seconds:
-            raise Stopped("time")
-        if self._report is not None and expanded >= 1 << BATCH_BITS:
-            self._report(self._progress(level, elapsed))
-
-    def _progress(self, level: int, elapsed: float) -> Progress:
-        return Progress(
-            level=level + 1,
-            distinct=self.store.total,
-            generated=self._generated + int(self._tally[ACTIONS:].sum()),
-            frontier=self.history[-1].distinct,
-            expanded=self._sum(loops.EXPANDED),
-            memory=self.store.held,
-            seconds=elapsed,
-            levels=tuple(level.distinct for level in self.history),
-        )
-
-    def _finish_level(self) -> None:
-        """The new states become a level."""
-        self._look_over()
-        tally, found = self._tally, self.store.fresh
-        finished = Level(
-            distinct=found,
-            seen=as_integer(self._totals),
-            rejected=self._sum(loops.REJECTED),
-            generated=tally[ACTIONS:].tolist(),
-            degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
-            weight=found if self.orbits is None else sum(int(w.weight[0, 0]) for w in self._workers),
-        )
-        self.store.close()
-        self._add(finished)
-
-    @cached_property
-    def _functions(self) -> Integers:
-        """The addresses of what `loops` calls."""
-        addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge", "survey")]
-        of_orbits = ("representatives", "weights")
-        addresses += [0 if self.orbits is None else self.orbits.addresses[name] for name in of_orbits]
-        return np.array(addresses, dtype=np.int64)
-
-    def _look_over(self) -> None:
-        """The kernel's verdicts on new states that no worker has looked at yet."""
-        for worker in self._workers:
-            loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
-
-    def _look_at_rest(self) -> int:
-        self._look_over()
-        return self.store.fresh
-
-    def _between_levels(self) -> None:
-        expected = forecast([level.distinct for level in self.history if level.distinct])
-        self.store.expected = 0 if expected is None else expected.low
-        return_free_memory()
-        if self.checkpoint is not None and self.checkpoint.due:
-            self._keep()

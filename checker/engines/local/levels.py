@@ -15,7 +15,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.local.places import Places
-    from isrcheck.checker.engines.local.store import Store
+    from isrcheck.checker.engines.local.stored import Stored
 
 BLOCK: Final = 1 << 14
 """States expanded at once; the arrays of a block are a few megabytes."""
@@ -26,7 +26,7 @@ Wanted = Callable[[Words], npt.NDArray[np.bool_]]
 class NativeLevels:
     """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time."""
 
-    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store) -> None:
+    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored) -> None:
         self.system = system
         self.kernel = kernel
         self.store = store
@@ -41,10 +41,11 @@ class NativeLevels:
         return self.store.blocks(level, BLOCK)
 
     def places(self) -> Places | None:
-        """The numbers that the states have in the store; None where not all of them are there, or there is none."""
+        """The numbers that the states have in a store in memory; None where not all of them are in one."""
         from isrcheck.checker.engines.local.places import Places
+        from isrcheck.checker.engines.local.store import Store
 
-        return Places(self.store)
+        return Places(self.store) if isinstance(self.store, Store) else None
 
     def level_states(self, level: int) -> Words:
         """All states of a level."""

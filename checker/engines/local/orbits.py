@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isrcheck.checker.engines.local.levels import BLOCK, NativeLevels, Wanted
-from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.engines.local.stored import Stored
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
@@ -22,7 +22,7 @@ from isrcheck.model.language.system import TransitionSystem
 class OrbitLevels(NativeLevels):
     """`blocks` and `level_states` give representatives; edges, targets and what is deadlocked are states themselves."""
 
-    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Store, orbits: Orbits) -> None:
+    def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored, orbits: Orbits) -> None:
         super().__init__(system, kernel, store)
         self.orbits = orbits
 

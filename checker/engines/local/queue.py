@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import Account, Spool
+from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
@@ -20,11 +20,11 @@ class Queue:
     """Whoever has filled a chunk takes the next of `free`; `filled` has how many names are in each chunk.
 
     `chunks` and `counts` are the addresses and names of the last whole level's, which is that of number `level`, or
-    0 where some are gone or an interruption came between. With a spool they are in a file.
+    0 where some are gone or an interruption came between.
     """
 
-    def __init__(self, account: Account, workers: int, spool: Spool | None = None, chunk: int = CHUNK) -> None:
-        self._account, self._spool, self._chunk = account, spool, max(chunk, loops.AT_ONCE)
+    def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
+        self._account, self._chunk = account, max(chunk, loops.AT_ONCE)
         self._least = workers
         self._pieces: list[Words] = []
         self._all = 0
@@ -71,7 +71,7 @@ class Queue:
 
     def _add(self, count: int) -> None:
         size = 8 * self._chunk
-        piece = (self._account if self._spool is None else self._spool).allocate(count * size)
+        piece = self._account.allocate(count * size)
         self._pieces.append(piece)
         self._all += count
         self._provide(piece.ctypes.data + size * np.arange(count, dtype=np.uint64))

@@ -1,25 +1,24 @@
 """Where the states found are kept: exactly, in four or eight bytes each and a fraction, and without a row for any.
 
-The parts of a state are numbered (`dictionaries`). Two numbers are its name. An entry of a hash table keeps the part of
-the name that its place does not tell (`loops`). The table is in partitions that grow one at a time, so that memory
-grows smoothly. An entry knows its level, so the states of any level are found again; the names of the last level are in
-a queue as well.
+Two numbers are the name of a state (`names`). An entry of a hash table keeps the part of the name that its place does
+not tell (`loops`). The table is in partitions that grow one at a time, so that memory grows smoothly. An entry knows
+its level, so the states of any level are found again; the names of the last level are in a queue as well.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import LINE, Account, OutOfMemory, Spool
-from isrcheck.checker.engines.local.dictionaries import Dictionaries, pairs_of
+from isrcheck.checker.engines.local.account import LINE, OutOfMemory
 from isrcheck.checker.engines.local.queue import CHUNK, Queue
+from isrcheck.checker.engines.local.stored import Each, Stored
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Layout, Words
 
@@ -44,9 +43,6 @@ WIDE: Final = 8
 REMEMBERED: Final = 1 << 18
 """Levels of so many states together are looked for in the table at once."""
 
-Each = Callable[[Callable[[int], None], Iterable[int]], None]
-"""Calls a function with each of some numbers, perhaps several at once."""
-
 
 @dataclass(frozen=True)
 class Work:
@@ -66,12 +62,8 @@ class Work:
         return int(self.starts[-1])
 
 
-class Store:
-    """The states of whole levels and of the one being found; `held` and `peak` are bytes of memory.
-
-    `workers` says how many may insert at once, `sample` are some states from which it is seen what goes well together.
-    With a folder as `spool` the queue is in a file there, which the system reads and writes, and is no part of them.
-    """
+class Store(Stored):
+    """The states of whole levels and of the one being found, in memory."""
 
     def __init__(
         self,
@@ -79,36 +71,23 @@ class Store:
         limit: int | None = None,
         workers: int = 1,
         sample: Words | None = None,
-        spool: str | None = None,
         first_entries: int = FIRST_ENTRIES,
         chunk: int = CHUNK,
     ) -> None:
-        self.layout, self.words, self._spare = layout, layout.words, workers
-        self.half = np.uint64((layout.bits + 1) // 2)
-        self.pairs = pairs_of(self.words, np.empty((0, self.words), dtype=np.uint64) if sample is None else sample)
-        self.sizes: list[int] = []
-        self.expected = 0
-        self._account = Account(limit)
+        super().__init__(layout, limit, workers, sample)
+        self._spare = workers
+        self.sizes, self.expected = [], 0
         self.partitions = np.zeros((PARTITIONS, loops.COLUMNS), dtype=np.uint64)
-        count = max(self.words, 2) + len(self.pairs) - 1
-        self.dictionaries = Dictionaries(count, self._account, workers)
-        self.queue = Queue(self._account, workers, None if spool is None else Spool(spool), chunk)
+        self.queue = Queue(self._account, workers, chunk)
+        self.shared = self.queue.shared
         self._tables: list[list[Words]] = [[] for _ in range(PARTITIONS)]
-        self._own, self._cursor = self.arrays(), np.zeros(loops.CURSOR, dtype=np.int64)
+        self._cursor = np.zeros(loops.CURSOR, dtype=np.int64)
         self._cursor[loops.CHUNK] = -1
         self._remembered = (1, 0), (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
-        self.account(self.partitions.nbytes + sum(array.nbytes for array in self._own))
+        self.account(self.partitions.nbytes)
         for p in range(PARTITIONS):
             # Staggered, so that no two partitions grow at the same moment.
             self._replace(p, int((first_entries + 2 * workers) * GROWTH ** (p / PARTITIONS)))
-
-    @property
-    def held(self) -> int:
-        return self._account.held
-
-    @property
-    def peak(self) -> int:
-        return self._account.peak
 
     @property
     def total(self) -> int:
@@ -119,23 +98,6 @@ class Store:
     def fresh(self) -> int:
         """How many states there are behind the last whole level."""
         return self.queue.fresh
-
-    @property
-    def depth(self) -> int:
-        """How many whole levels there are."""
-        return len(self.sizes)
-
-    def account(self, size: int) -> None:
-        """Other arrays that belong to the search, in bytes."""
-        self._account.take(size)
-
-    def arrays(self) -> tuple[Words, Words]:
-        """What a worker needs to name states: room for a few of them, and what it remembers of the dictionaries."""
-        count = len(self.dictionaries.columns)
-        return (
-            np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
-            np.zeros((count, 1 << loops.MEMO_BITS, 2), dtype=np.uint64),
-        )
 
     # --- levels -----------------------------------------------------------------------------------------------------
 
@@ -150,14 +112,16 @@ class Store:
         ):  # fmt: skip
             self.make_room()
 
-    def close(self) -> None:
-        """The states behind the last whole level become one; where there are none, nothing does."""
-        if self.fresh:
-            self.sizes.append(self.fresh)
+    def close(self) -> int:
+        """The states behind the last whole level become one; where there are none, nothing does. How many there are."""
+        found = self.fresh
+        if found:
+            self.sizes.append(found)
             self.queue.turn(self.depth)
             self._cursor[loops.CHUNK] = -1
             self.partitions[self.partitions[:, loops.DEEPEST] <= self.depth, loops.FULL] = 1
             self.make_room()
+        return found
 
     def last(self, bits: int) -> Work:
         """The last whole level."""
@@ -202,16 +166,8 @@ class Store:
         loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, names)
         return ends, names
 
-    def states(self, names: Words) -> Words:
-        """The states with these names."""
-        out = np.empty((len(names), self.words), dtype=np.uint64)
-        begin, into = names.ctypes.data, out.ctypes.data
-        for first in range(0, len(names), loops.AT_ONCE):
-            loops.unnamed(
-                np.uint64(begin + 8 * first), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
-                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(into + 8 * self.words * first),
-            )  # fmt: skip
-        return out
+    def expect(self, states: int) -> None:
+        self.expected = states
 
     # --- growing ----------------------------------------------------------------------------------------------------
 

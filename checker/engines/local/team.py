@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from isrcheck.checker.engines.local import loops
 from isrcheck.checker.kernel.compile import ROOM, Kernel
 from isrcheck.checker.kernel.layout import Words
 
+A = TypeVar("A")
+B = TypeVar("B")
 BATCH_BITS: Final = 8
 """Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
@@ -62,7 +65,8 @@ class Team:
     """Threads that work beside the main one."""
 
     def __init__(self, size: int) -> None:
-        self._pool = ThreadPoolExecutor(size) if size > 0 else None
+        self._size = size
+        self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
         """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
@@ -84,6 +88,24 @@ class Team:
         """Calls a function with each number."""
         for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
             pass
+
+    def mapped(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """What a function gives for each item, in their order; not many are done before they are taken."""
+        if self._pool is None:
+            yield from map(function, items)
+            return
+        ahead = deque[Future[B]]()
+        try:
+            for item in items:
+                ahead.append(self._pool.submit(function, item))
+                if len(ahead) > 2 * self._size:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for task in ahead:
+                task.cancel()
+            wait(ahead)
 
     def dismiss(self) -> None:
         if self._pool is not None:

@@ -1,0 +1,52 @@
+"""The search whose states are in memory: what is found is inserted at once into a store that workers share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.searching import Search
+from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.engines.local.team import Worker
+from isrcheck.checker.kernel.layout import Words
+
+
+class MemorySearch(Search):
+    """Workers insert without locks."""
+
+    store: Store
+
+    def _expand(self, level: int) -> None:
+        """All successors of a level into the store; `Stopped` where a limit is reached."""
+        for worker in self._workers:
+            worker.begin()
+        functions, constrained = self._functions, bool(self.system.constraints)
+        store, queue, number = self.store, self.store.queue, np.uint64(level + 1)
+        work = store.last(self._bits)
+
+        def part(worker: Worker) -> int:
+            outcome: int = loops.advance(
+                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
+                store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
+                queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
+                worker.weight, self._work,
+            )  # fmt: skip
+            return outcome
+
+        self._together(level, part, work.batches, lambda: store.expanded(work))
+
+    def _take(self, states: Words) -> None:
+        """Some states into the store, of which none is there."""
+        first = self._workers[0]
+        self.store.insert(states)
+        first.cursor[loops.NEW] = len(states)
+        loops.look_over(self._functions, states, first.cursor, first.totals, first.weight)
+
+    def _look_over(self) -> None:
+        """The kernel's verdicts on new states that no worker has looked at yet."""
+        for worker in self._workers:
+            loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
+
+    def _look_at_rest(self) -> int:
+        self._look_over()
+        return self.store.fresh

@@ -1,0 +1,58 @@
+"""States by two numbers: the parts of a state are numbered (`dictionaries`), and pairs of numbers up to its name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.account import Account
+from isrcheck.checker.engines.local.dictionaries import Dictionaries, pairs_of
+from isrcheck.checker.kernel.layout import Layout, Words
+
+
+class Names:
+    """What a store names its states by; `held` and `peak` are bytes of memory, of `limit` at most.
+
+    `workers` says how many may name at once, `sample` are some states from which it is seen what goes well together.
+    """
+
+    def __init__(self, layout: Layout, limit: int | None, workers: int, sample: Words | None) -> None:
+        self.layout, self.words = layout, layout.words
+        self.half = np.uint64((layout.bits + 1) // 2)
+        self.pairs = pairs_of(self.words, np.empty((0, self.words), dtype=np.uint64) if sample is None else sample)
+        self._account = Account(limit)
+        count = max(self.words, 2) + len(self.pairs) - 1
+        self.dictionaries = Dictionaries(count, self._account, workers)
+        self._own = self.arrays()
+        self.account(sum(array.nbytes for array in self._own))
+
+    @property
+    def held(self) -> int:
+        return self._account.held
+
+    @property
+    def peak(self) -> int:
+        return self._account.peak
+
+    def account(self, size: int) -> None:
+        """Other arrays that belong to the search, in bytes."""
+        self._account.take(size)
+
+    def arrays(self) -> tuple[Words, Words]:
+        """What a worker needs to name states: room for a few of them, and what it remembers of the dictionaries."""
+        count = len(self.dictionaries.columns)
+        return (
+            np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
+            np.zeros((count, 1 << loops.MEMO_BITS, 2), dtype=np.uint64),
+        )
+
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
+        out = np.empty((len(names), self.words), dtype=np.uint64)
+        begin, into = names.ctypes.data, out.ctypes.data
+        for first in range(0, len(names), loops.AT_ONCE):
+            loops.unnamed(
+                np.uint64(begin + 8 * first), min(loops.AT_ONCE, len(names) - first), self.words, self.half,
+                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(into + 8 * self.words * first),
+            )  # fmt: skip
+        return out

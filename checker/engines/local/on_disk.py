@@ -1,0 +1,67 @@
+"""The search whose states are on disk: what is found is known to be new only when its level has been expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from isrcheck.checker.engines.local import run_loops
+from isrcheck.checker.engines.local.disk_store import DiskStore, Range
+from isrcheck.checker.engines.local.searching import Search
+from isrcheck.checker.engines.local.team import Worker
+from isrcheck.checker.kernel.layout import Words
+
+FRONTIER: Final = 1 << 16
+"""So many states of a level are expanded before the next are read."""
+
+
+class DiskSearch(Search):
+    """Workers find names, and the store then tells which of them are new."""
+
+    store: DiskStore
+
+    def _expand(self, level: int) -> None:
+        for worker in self._workers:
+            worker.begin()
+        for names in self.store.names(level, FRONTIER):
+            self._expand_some(level, names)
+
+    def _expand_some(self, level: int, frontier: Words) -> None:
+        functions, constrained, store = self._functions, bool(self.system.constraints), self.store
+
+        def part(worker: Worker) -> int:
+            number = self._workers.index(worker)
+            outcome: int = run_loops.gather(
+                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
+                store.turn, constrained, frontier, self._bits, store.shared, worker.cursor, worker.buffers,
+                *worker.own, store.found[number], store.filled[number], worker.tally, worker.totals, self._work,
+            )  # fmt: skip
+            return outcome
+
+        self._together(level, part, -(-len(frontier) >> self._bits), lambda: None)
+
+    def _take(self, states: Words) -> None:
+        self.store.insert(states)
+
+    def _look_over(self) -> None:
+        store, idle = self.store, list(self._workers)
+
+        def look(names: Words) -> None:
+            worker = idle.pop()
+            run_loops.looked(
+                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, names, worker.own[0],
+                worker.buffers[1], worker.totals, worker.weight,
+            )  # fmt: skip
+            idle.append(worker)
+
+        store.settle(look, self._team.each, self._mapped)
+
+    def _mapped(self, function: Callable[[Range], Words], ranges: Iterable[Range]) -> Iterator[Words]:
+        """By all workers; `Stopped` where it is too late."""
+        for names in self._team.mapped(function, ranges):
+            yield names
+            self._between(len(self.history), 0.0, 0)
+
+    def _look_at_rest(self) -> int:
+        """What the store does not know to be new yet is not looked at: that would take as long as to go on."""
+        return self.store.fresh

@@ -1,0 +1,259 @@
+"""The loops of a search whose known states are sorted names on disk, compiled by Numba; see `disk`."""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+
+from isrcheck.checker.engines.local.loops import (
+    AT_ONCE,
+    EXPANDED,
+    FINISHED,
+    INSERTED,
+    NEXT,
+    PAUSE,
+    PAUSED,
+    PENDING,
+    REJECTED,
+    call_batch,
+    call_expand,
+    fetch_and_add,
+    keep_counted,
+    load,
+    named,
+    store,
+    unnamed,
+)
+
+PIECE: Final = 1 << 12
+"""Names of a run that are written together: what is known of them without reading them is an entry of its index."""
+DIGIT: Final = 11
+_DIGIT: Final = np.uint64((1 << DIGIT) - 1)
+LARGEST: Final = 6
+"""Numbers of 16 bits that a name in a run takes at most."""
+_MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
+_compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
+
+
+# --- finding --------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
+    """Writes the names of pending states behind the first `filled[0]` of those `found`; whether there was room for all.
+
+    `cursor` says how many are pending, and how many of these are named. A name is turned by `turn` bits, 0 or 32.
+    """
+    while cursor[INSERTED] < cursor[PENDING]:
+        size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
+        if filled[0] + size > len(found):
+            return False
+        first = rows + np.uint64(8 * words * cursor[INSERTED])
+        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+            return False
+        back = (np.uint64(64) - turn) & np.uint64(63)
+        for k in range(size):
+            found[filled[0] + k] = scratch[0, k] << turn | scratch[0, k] >> back
+        filled[0] += size
+        cursor[INSERTED] += size
+    return True
+
+
+@_compiled
+def gather(
+    functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
+    scratch, memo, found, filled, tally, totals, work,
+):  # fmt: skip
+    """One worker's part of the expansion of the states with the names of `frontier`, of about `work` of them, or until
+    something must grow: the names of their successors go behind the first `filled[0]` of those `found`.
+
+    A batch has `1 << bits` states. `functions` are as `loops.advance` has them.
+    """
+    states, rows, verdicts = buffers
+    until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
+    while True:
+        if not collected(
+            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found,
+            filled,
+        ):  # fmt: skip
+            store(here + np.uint64(8 * PAUSE), np.uint64(1))
+            return PAUSED
+        if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
+            return PAUSED
+        first = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1))) << bits
+        if first >= len(frontier):
+            return FINISHED
+        count = min(len(frontier) - first, 1 << bits)
+        unnamed(
+            np.uint64(frontier.ctypes.data) + np.uint64(8 * first), count, words, half, pairs, pages, scratch,
+            np.uint64(states.ctypes.data),
+        )  # fmt: skip
+        reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
+        if constrained:
+            call_batch(functions[1], rows.ctypes.data, reached, verdicts.ctypes.data)
+            kept = keep_counted(rows, words, reached, verdicts, verdicts.shape[1], totals)
+            cursor[REJECTED] += reached - kept
+            reached = kept
+        if functions[3] != 0:
+            call_batch(functions[3], rows.ctypes.data, reached, rows.ctypes.data)
+        cursor[EXPANDED] += count
+        cursor[PENDING] = reached
+        cursor[INSERTED] = 0
+
+
+# --- sorted names ---------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def sorted_distinct(names, other):
+    """Brings the distinct ones of some names to the front, in ascending order; how many they are.
+
+    Digit by digit, the least first; `other` is as long. The two halves of a name are numbers that have few digits.
+    """
+    every = np.uint64(0)
+    for name in names:
+        every |= name
+    here, there = names, other[: len(names)]
+    for half in (0, 32):
+        digits = (every >> np.uint64(half)) & np.uint64(0xFFFFFFFF)
+        shift = np.uint64(half)
+        while digits != 0:
+            first = np.zeros(1 << DIGIT, dtype=np.int64)
+            for name in here:
+                first[(name >> shift) & _DIGIT] += 1
+            before = np.int64(0)
+            for digit in range(1 << DIGIT):
+                first[digit], before = before, before + first[digit]
+            for name in here:
+                digit = (name >> shift) & _DIGIT
+                there[first[digit]] = name
+                first[digit] += 1
+            here, there = there, here
+            shift += np.uint64(DIGIT)
+            digits >>= np.uint64(DIGIT)
+    count = 0
+    for i in range(len(here)):
+        name = here[i]
+        if i == 0 or name != here[i - 1]:
+            names[count] = name
+            count += 1
+    return count
+
+
+@_compiled
+def encoded(names, firsts, sizes, units, out):
+    """Ascending names as numbers of 16 bits: of each piece the first one is in `firsts`, of the others the differences.
+
+    A difference takes `units[p]` numbers, 1 or 2, the low one first, or if it is too large these are all ones and 4
+    follow. `sizes` are how many the pieces take; their sum is returned.
+    """
+    at = 0
+    for p in range(len(firsts)):
+        start, end = p * PIECE, min((p + 1) * PIECE, len(names))
+        firsts[p], begin, narrow, wide = names[start], at, 0, 0
+        for i in range(start + 1, end):
+            gap = names[i] - names[i - 1]
+            narrow += gap >= _MOST
+            wide += gap >= _MOST_OF_TWO
+        units[p] = 1 if end - start + 4 * narrow <= 2 * (end - start) + 4 * wide else 2
+        most = _MOST if units[p] == 1 else _MOST_OF_TWO
+        for i in range(start + 1, end):
+            gap = names[i] - names[i - 1]
+            at = _written(min(gap, most), units[p], at, out)
+            if gap >= most:
+                at = _written(gap, 4, at, out)
+        sizes[p] = at - begin
+    return at
+
+
+@_compiled
+def _written(value, size, at, out):
+    for k in range(size):
+        out[at + k] = value >> np.uint64(16 * k) & _MOST
+    return at + size
+
+
+@_compiled
+def _gap(data, at, unit):
+    """The difference at a place, and how many numbers it takes."""
+    gap = np.uint64(data[at])
+    if unit == 1:
+        if gap != _MOST:
+            return gap, 1
+        at += 1
+    else:
+        gap |= np.uint64(data[at + 1]) << np.uint64(16)
+        if gap != _MOST_OF_TWO:
+            return gap, 2
+        at += 2
+    gap = np.uint64(0)
+    for k in range(4):
+        gap |= np.uint64(data[at + k]) << np.uint64(16 * k)
+    return gap, unit + 4
+
+
+@_compiled
+def decoded(data, firsts, units, counts, out):
+    """The names of some pieces."""
+    at = k = 0
+    for p in range(len(firsts)):
+        name, unit = firsts[p], np.int64(units[p])
+        out[k] = name
+        for i in range(1, counts[p]):
+            gap, size = _gap(data, at, unit)
+            at += size
+            name += gap
+            out[k + i] = name
+        k += counts[p]
+
+
+@_compiled
+def struck(data, firsts, sizes, units, counts, names, kept):
+    """Takes from the sorted `names` those in some pieces: `kept` is 0 for them then."""
+    begin = i = 0
+    for p in range(len(firsts)):
+        name, at, unit = firsts[p], begin, np.int64(units[p])
+        begin += sizes[p]
+        while i < len(names) and names[i] < name:
+            i += 1
+        if i == len(names):
+            return
+        wanted = names[i]
+        if p + 1 < len(firsts) and wanted >= firsts[p + 1]:
+            continue
+        left = counts[p] - 1
+        while True:
+            if name >= wanted:
+                while i < len(names) and names[i] < name:
+                    i += 1
+                if i < len(names) and names[i] == name:
+                    kept[i] = 0
+                    i += 1
+                if i == len(names):
+                    return
+                wanted = names[i]
+            if left == 0:
+                break
+            left -= 1
+            gap, size = _gap(data, at, unit)
+            at += size
+            name += gap
+
+
+# --- looking --------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def looked(functions, words, half, pairs, pages, names, scratch, rows, totals, weight):
+    """Adds the verdicts of `survey` and `weights` on the states with some names to `totals` and `weight`."""
+    here, states = np.uint64(names.ctypes.data), np.uint64(rows.ctypes.data)
+    for first in range(0, len(names), AT_ONCE):
+        count = min(len(names) - first, AT_ONCE)
+        unnamed(here + np.uint64(8 * first), count, words, half, pairs, pages, scratch, states)
+        call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
+        if functions[4] != 0:
+            call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)

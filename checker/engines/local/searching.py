@@ -1,0 +1,234 @@
+"""Breadth-first search, level by level, of a store: expand, name, keep what is new, then look at the new states.
+
+Workers are threads; they take batches of the level from a common counter. The result of a search depends neither on
+their number nor on their order: levels are sets, and all else is sums, least and greatest values.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.local import loops
+from isrcheck.checker.engines.local.account import OutOfMemory, return_free_memory
+from isrcheck.checker.engines.local.checkpoint import Checkpoint
+from isrcheck.checker.engines.local.levels import NativeLevels
+from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
+from isrcheck.checker.engines.local.orbits import OrbitLevels
+from isrcheck.checker.engines.local.stored import Stored
+from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits
+from isrcheck.checker.exploration import Exploration, Limits, OrbitCounts, Progress, Report
+from isrcheck.checker.forecast import forecast
+from isrcheck.checker.kernel.compile import Integers, Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.orbits import Orbits, distinct
+from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
+from isrcheck.model.language.system import TransitionSystem
+
+BATCHES_EACH: Final = 16
+"""A worker more has to have so many batches to do in a level."""
+SLICE: Final = 0.05
+"""Seconds of work between two looks at the clock, at the limits and at signals."""
+
+
+class Search(Levelwise):
+    """A search over a store. Only whole levels are in `history`: an interruption at any moment loses nothing else."""
+
+    def __init__(
+        self,
+        system: TransitionSystem,
+        kernel: Kernel,
+        store: Stored,
+        limits: Limits,
+        report: Report | None,
+        began: float,
+        workers: int = 1,
+        orbits: Orbits | None = None,
+    ) -> None:
+        self.store, self.orbits = store, orbits
+        self._report, self._began = report, began
+        levels = NativeLevels(system, kernel, store)
+        if orbits is not None:
+            levels = OrbitLevels(system, kernel, store, orbits)
+        super().__init__(system, kernel, limits, levels)
+        self._workers = [Worker(kernel, store.arrays()) for _ in range(workers)]
+        store.account(sum(w.nbytes for w in self._workers))
+        self._team = Team(workers - 1)
+        self._bits = batch_bits(kernel.transitions)
+        self._work = 4 << BATCH_BITS
+        self.checkpoint: Checkpoint | None = None
+
+    def explore(self, keep_going: bool, deadlock: bool, known: Sequence[tuple[Level, Words]] = ()) -> Exploration:
+        """`OutOfMemory` where there is no room for the states of a checkpoint."""
+        first = self._first()
+        answer = Exploration(initial=len(first))
+        if self.orbits is not None:
+            answer.orbits = OrbitCounts(self.orbits.classes, self.orbits.permutations)
+        if self.checkpoint is not None and self.checkpoint.resumed:
+            self._go_on(self._restored(self.checkpoint), answer, deadlock)
+        self._go_on(self._inserted(known), answer, deadlock)
+        try:
+            if not self.history:
+                self._initial(first)
+            self._loop(answer, keep_going, deadlock)
+        except Stopped as stopped:
+            answer.stopped = stopped.reason
+        except (OutOfMemory, MemoryError):
+            answer.stopped = "memory"
+        except KeyboardInterrupt:
+            answer.stopped = "interrupt"
+        except OSError:
+            # The disk of the states may be full, and that of the checkpoint not.
+            self._keep()
+            raise
+        self._fold(answer)
+        if answer.stopped in ("memory", "time", "interrupt"):
+            self._partial(answer, deadlock)
+        self._team.dismiss()
+        self._keep()
+        answer.peak_store_bytes = self.store.peak
+        return answer
+
+    # --- what a search does in its own way --------------------------------------------------------------------------
+
+    def _take(self, states: Words) -> None:
+        """Some states into the store, of which none is there; looks at them, or will when the level is whole."""
+        raise NotImplementedError
+
+    def _look_over(self) -> None:
+        """The kernel's verdicts on new states that nobody has looked at yet, when all of a level are found."""
+        raise NotImplementedError
+
+    # --- levels -----------------------------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        """All whole levels into the checkpoint, where there is one."""
+        if self.checkpoint is not None:
+            self.checkpoint.write(self.levels, [level.to_json() for level in self.history])
+
+    @property
+    def _tally(self) -> Integers:
+        """The counts of all workers in this level, added up."""
+        tallies = np.stack([w.tally for w in self._workers])
+        total: Integers = tallies.sum(axis=0)
+        total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
+        return total
+
+    @property
+    def _totals(self) -> Words:
+        total: Words = np.bitwise_or.reduce(np.concatenate([w.totals for w in self._workers]), axis=0)
+        return total
+
+    def _sum(self, entry: int) -> int:
+        """An entry of all cursors together."""
+        return sum(int(w.cursor[entry]) for w in self._workers)
+
+    def _first(self) -> Words:
+        """The initial states, one of each orbit."""
+        rows = self.kernel.layout.pack(self.system.initial)
+        return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
+
+    def _initial(self, rows: Words) -> None:
+        verdicts = self.kernel.judge(rows)
+        counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(loops.OUTSIDE_BIT) == 0])
+        first = self._workers[0]
+        first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
+        first.cursor[loops.REJECTED] = len(rows) - len(counted)
+        self._take(counted)
+        self._finish_level()
+
+    def _restored(self, checkpoint: Checkpoint) -> Iterator[Level]:
+        """The levels of a checkpoint, with their states in the store."""
+        for data, states in checkpoint.read(self.kernel.words):
+            for rows in states:
+                self.store.insert(rows)
+            yield Level.from_json(data)
+
+    def _inserted(self, known: Sequence[tuple[Level, Words]]) -> Iterator[Level]:
+        for level, rows in known:
+            self.store.insert(rows)
+            yield level
+
+    def _go_on(self, levels: Iterable[Level], answer: Exploration, deadlock: bool) -> None:
+        """Whole levels whose states are in the store by now become those of this search."""
+        for number, level in enumerate(levels):
+            found = self.store.close()
+            assert found == level.distinct
+            if deadlock and level.degrees is not None and level.degrees[0] == 0:
+                answer.deadlock = answer.deadlock or number
+            self._add(level)
+
+    def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
+        """Workers do their parts of so many batches; `paused` is called whenever they have stopped before the end."""
+        shared = self.store.shared
+        shared[loops.NEXT] = 0
+        hands = self._workers[: max(1, batches // BATCHES_EACH)]
+        while True:
+            before, already = time.perf_counter(), self._sum(loops.EXPANDED)
+            shared[loops.PAUSE] = 0
+            outcomes = self._team.together(part, hands, self._pause)
+            if all(outcome == loops.FINISHED for outcome in outcomes):
+                return
+            paused()
+            if shared[loops.PAUSE]:
+                self.store.make_room(self._team.each)
+            self._between(level, time.perf_counter() - before, self._sum(loops.EXPANDED) - already)
+
+    def _pause(self) -> None:
+        self.store.shared[loops.PAUSE] = 1
+
+    def _between(self, level: int, seconds: float, expanded: int) -> None:
+        """Time, report, and how much to do until the next look."""
+        if expanded >= self._work:
+            self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
+        elapsed = time.perf_counter() - self._began
+        if self.limits.seconds is not None and elapsed > self.limits.seconds:
+            raise Stopped("time")
+        if self._report is not None and expanded >= 1 << BATCH_BITS:
+            self._report(self._progress(level, elapsed))
+
+    def _progress(self, level: int, elapsed: float) -> Progress:
+        return Progress(
+            level=level + 1,
+            distinct=self.store.total,
+            generated=self._generated + int(self._tally[ACTIONS:].sum()),
+            frontier=self.history[-1].distinct,
+            expanded=self._sum(loops.EXPANDED),
+            memory=self.store.held,
+            seconds=elapsed,
+            levels=tuple(level.distinct for level in self.history),
+        )
+
+    def _finish_level(self) -> None:
+        """The new states become a level."""
+        self._look_over()
+        tally, found = self._tally, self.store.fresh
+        finished = Level(
+            distinct=found,
+            seen=as_integer(self._totals),
+            rejected=self._sum(loops.REJECTED),
+            generated=tally[ACTIONS:].tolist(),
+            degrees=(int(tally[LEAST]), int(tally[GREATEST])) if self.history else None,
+            weight=found if self.orbits is None else sum(int(w.weight[0, 0]) for w in self._workers),
+        )
+        self.store.close()
+        self._add(finished)
+
+    @cached_property
+    def _functions(self) -> Integers:
+        """The addresses of what `loops` calls."""
+        addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge", "survey")]
+        of_orbits = ("representatives", "weights")
+        addresses += [0 if self.orbits is None else self.orbits.addresses[name] for name in of_orbits]
+        return np.array(addresses, dtype=np.int64)
+
+    def _between_levels(self) -> None:
+        expected = forecast([level.distinct for level in self.history if level.distinct])
+        self.store.expect(0 if expected is None else expected.low)
+        return_free_memory()
+        if self.checkpoint is not None and self.checkpoint.due:
+            self._keep()

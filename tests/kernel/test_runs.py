@@ -1,0 +1,230 @@
+"""Sorted names on disk, and the store that is made of them, against sets."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isrcheck import check
+from isrcheck.checker.engines.local import disk_store, on_disk, run_loops, runs
+from isrcheck.checker.engines.local.account import Account
+from isrcheck.checker.engines.local.disk_store import DiskStore
+from isrcheck.checker.engines.local.levelwise import Stopped
+from isrcheck.checker.engines.local.on_disk import DiskSearch
+from isrcheck.checker.exploration import Limits, Storing
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.model.language.domains import number
+from tests.agreement.profiles import examples
+from tests.kernel.large import search
+from tests.kernel.toys import grid
+
+TOP = (1 << 64) - 1
+NARROW, WIDE = (1 << 16) - 1, (1 << 32) - 1
+GAPS = st.one_of(
+    st.integers(1, 300),
+    st.sampled_from([NARROW - 1, NARROW, NARROW + 1, WIDE - 1, WIDE, WIDE + 1, 1 << 40]),
+    st.integers(1, 1 << 52),
+)
+
+
+@st.composite
+def ascending(draw: Any) -> Words:
+    """Distinct names in ascending order, of one piece or several; mostly near each other, or all far away."""
+    dice = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    gaps = dice.integers(1, draw(GAPS) + 1, draw(st.integers(0, 3 * run_loops.PIECE)), dtype=np.uint64)
+    for place, gap in draw(st.lists(st.tuples(st.integers(0, len(gaps)), GAPS), max_size=20)):
+        gaps[place : place + 1] = gap
+    first = draw(st.sampled_from([0, 7, 1 << 33]))
+    names = [first, *(first + np.cumsum(gaps.astype(object))).tolist()]
+    return np.array([name for name in names if name <= TOP], dtype=np.uint64)
+
+
+@pytest.fixture
+def run_of(tmp_path: Path) -> Any:
+    def made(names: Words, cuts: list[int]) -> runs.Run:
+        run = runs.Run(runs.File(str(tmp_path)), Account(None))
+        for part in np.split(names, sorted(cut % (len(names) + 1) for cut in cuts)):
+            run.add(part)
+        return run
+
+    return made
+
+
+@examples(40)
+@given(names=ascending(), cuts=st.lists(st.integers(0, 1 << 20), max_size=3), data=st.data())
+def test_a_run_has_what_was_added(run_of: Any, names: Words, cuts: list[int], data: st.DataObject) -> None:
+    run, known = run_of(names, cuts), names.tolist()
+    assert run.count == len(known)
+    for largest in (1, 2 * run_loops.PIECE):
+        assert np.concatenate([*run.blocks(largest), names[:0]]).tolist() == known
+    near = st.sampled_from(known).flatmap(lambda name: st.integers(max(name - 1, 0), min(name + 1, TOP)))
+    low, high = sorted((data.draw(near), data.draw(near)))
+    assert run.between(low, high).tolist() == [name for name in known if low <= name < high]
+    assert run.between(low, None).tolist() == [name for name in known if low <= name]
+
+
+@examples(60)
+@given(names=ascending(), others=ascending(), some=st.integers(0, 1 << 32), share=st.sampled_from([0.001, 0.1, 1.0]))
+def test_a_run_strikes_what_it_has(run_of: Any, names: Words, others: Words, some: int, share: float) -> None:
+    dice = np.random.default_rng(some)
+    around = np.concatenate([names, names + np.uint64(1), others])
+    asked = np.unique(around[dice.random(len(around)) < share])
+    if len(asked):
+        kept, known = np.ones(len(asked), dtype=np.uint8), set(names.tolist())
+        run_of(names, [run_loops.PIECE, 5 * run_loops.PIECE // 2]).strike(asked, kept)
+        assert kept.tolist() == [name not in known for name in asked.tolist()]
+
+
+@settings(deadline=None)  # the first call compiles a loop
+@given(
+    st.lists(
+        st.tuples(st.integers(0, WIDE), st.integers(0, WIDE)) | st.tuples(st.integers(0, 3), st.integers(0, 3)),
+        max_size=300,
+    )
+)
+def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None:
+    names = np.array([high << 32 | low for high, low in halves], dtype=np.uint64)
+    expected = sorted(set(names.tolist()))
+    count = run_loops.sorted_distinct(names, np.empty(len(names) + 3, dtype=np.uint64))
+    assert names[:count].tolist() == expected
+
+
+# --- the store ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So little that levels of some hundreds of states go to the disk in several runs, and are settled in ranges."""
+    monkeypatch.setattr(disk_store, "LEAST", 300)
+    monkeypatch.setattr(disk_store, "MOST", 1200)
+    monkeypatch.setattr(disk_store, "TOGETHER", run_loops.PIECE)
+
+
+@examples(30)
+@given(data=st.data())
+def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.DataObject) -> None:
+    """Rows of one, two and five words, with little room; each level is inserted in parts that overlap."""
+    widths = data.draw(st.sampled_from([[40], [60, 60], [33] * 8]))
+    layout = Layout([number(0, (1 << width) - 1) for width in widths])
+    dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    most = data.draw(st.sampled_from([3, 30, 1000]))
+    everything = layout.pack([tuple(row) for row in dice.integers(0, most, (4000, len(widths))).tolist()])
+    workers = data.draw(st.integers(1, 3))
+    store = DiskStore(layout, str(tmp_path), workers=workers, sample=everything[:50], most=1200)
+    known = set[bytes]()
+    for _ in range(data.draw(st.integers(1, 5))):
+        parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
+        for part in parts:
+            store.insert(part)
+        fresh = {row.tobytes() for part in parts for row in part} - known
+        assert store.close() == len(fresh)
+        known |= fresh
+        assert store.total == len(known)
+        if fresh:
+            found = [row.tobytes() for rows in store.blocks(store.depth, 500) for row in rows]
+            assert sorted(found) == sorted(fresh)
+    assert list(tmp_path.iterdir()) == []
+
+
+SMALL = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+
+
+def essence(report: dict[str, Any]) -> dict[str, Any]:
+    of_a_run = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
+    return {name: value for name, value in report.items() if name not in of_a_run}
+
+
+@pytest.mark.usefixtures("little_room")
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_a_space_much_larger_than_the_room_is_the_same(workers: int, symmetry: bool, tmp_path: Path) -> None:
+    question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
+    one = check("kip-320", SMALL, **question)
+    other = check("kip-320", SMALL, **question, workers=workers, storing=Storing("disk", str(tmp_path)))
+    assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
+    assert essence(one.to_json()) == essence(other.to_json())
+
+
+def test_where_memory_ends_there_is_room_on_disk(tmp_path: Path) -> None:
+    toy = grid([1 << 20] * 4)
+    question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
+    limits = Limits(states=3_000_000, memory=16 << 20)
+    memory, disk = (
+        search(toy, **question, limits=limits, storing=Storing(kind, None if kind == "memory" else str(tmp_path)))[0]
+        for kind in ("memory", "disk")
+    )
+    assert (memory.stopped, disk.stopped) == ("memory", "states")
+    assert disk.peak_store_bytes <= 16 << 20
+
+
+def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is seen of the level behind them is not counted twice, and nothing of it is lost for the others."""
+    toy = grid([30, 30, 30])
+    whole, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
+    between = DiskSearch._between
+    settled = iter(range(12))
+
+    def late(self: DiskSearch, level: int, seconds: float, expanded: int) -> None:
+        if not expanded and next(settled, None) is None:
+            raise Stopped("time")
+        between(self, level, seconds, expanded)
+
+    monkeypatch.setattr(on_disk.DiskSearch, "_between", late)
+    storing = Storing("disk", str(tmp_path))
+    found, levels = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing)
+    assert found.stopped == "time"
+    assert 5 < len(found.levels) < len(whole.levels)
+    assert found.levels == whole.levels[: len(found.levels)]
+    assert found.partial is not None
+    assert found.partial["distinct"] == whole.levels[len(found.levels)]
+    states = [len(levels.level_states(k)) for k in range(1, levels.depth + 1)]
+    assert states == found.levels
+
+
+def test_what_cannot_be_read_again_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = runs.Run(runs.File(str(tmp_path)), Account(None))
+    run.add(np.arange(100, dtype=np.uint64))
+    monkeypatch.setattr(os, "preadv", lambda *_: 3)
+    with pytest.raises(OSError, match="cannot be read"):
+        run.between(0, None)
+
+
+def test_several_workers_settle_ranges_in_their_order() -> None:
+    """However long each takes, and with an error in one nobody works on."""
+    from isrcheck.checker.engines.local.team import Team
+
+    team, begun = Team(2), []
+
+    def slow(k: int) -> int:
+        begun.append(k)
+        time.sleep(0.002 * (k % 3))
+        if k == 30:
+            raise Stopped("time")
+        return k * k
+
+    try:
+        assert list(team.mapped(slow, range(25))) == [k * k for k in range(25)]
+        with pytest.raises(Stopped):
+            list(team.mapped(slow, range(26, 60)))
+        assert max(begun) < 40
+    finally:
+        team.dismiss()
+
+
+def test_a_kernel_judges_what_is_new_and_nothing_else() -> None:
+    """A bound that only a state of the last level reaches is seen there, once it is settled."""
+    toy = grid([6, 6])
+    found, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk"))
+    one, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
+    assert (found.bounds, found.goals, found.violated) == (one.bounds, one.goals, one.violated)
+    assert Kernel(toy).words == 1
