@@ -200,6 +200,7 @@ def tools(case: Case) -> dict[str, Tool]:
     found: dict[str, Tool] = {"isrcheck, 1 worker": isrcheck(1)}
     if CORES > 1:
         found[f"isrcheck, {CORES} workers"] = isrcheck(CORES)
+    found |= {f"isrcheck --store disk, {n}": isrcheck(n, "--store", "disk") for n in sorted({1, CORES})}
     if has_symmetry():
         found |= {f"isrcheck --symmetry, {n}": isrcheck(n, "--symmetry") for n in sorted({1, CORES})}
     if shutil.which("spin") and case.defines:

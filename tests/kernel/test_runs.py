@@ -105,7 +105,8 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little that levels of some hundreds of states go to the disk in several runs, and are settled in ranges."""
     monkeypatch.setattr(disk_store, "LEAST", 300)
     monkeypatch.setattr(disk_store, "MOST", 1200)
-    monkeypatch.setattr(disk_store, "TOGETHER", run_loops.PIECE)
+    monkeypatch.setattr(disk_store, "LARGEST_RANGE", 1)
+    monkeypatch.setattr(disk_store, "LEAST_RANGE", 1)
 
 
 @examples(30)

@@ -16,7 +16,7 @@ import numpy as np
 from isrcheck.checker.engines.local import loops, run_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
-from isrcheck.checker.engines.local.runs import TOGETHER, File, Run
+from isrcheck.checker.engines.local.runs import File, Run
 from isrcheck.checker.engines.local.stored import Each, Stored
 from isrcheck.checker.kernel.layout import Layout, Words
 
@@ -25,8 +25,12 @@ LEAST: Final = 1 << 14
 """So many names that are found are in memory at a time, of a worker that many."""
 GROWING: Final = 24
 """Bytes of the memory for one of them: with what is needed to sort them they take half of it even as they grow."""
-SETTLING: Final = (2 * LARGEST + 8 * 8) * TOGETHER
-"""Bytes of a range of names, and of what is compared with it."""
+SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
+"""Bytes of a piece of a range of names, and of what is compared with it."""
+LEAST_RANGE: Final = 4
+LARGEST_RANGE: Final = 32
+FOR_RANGES: Final = 16
+"""A range has so many pieces; all workers' ranges have a sixteenth of the memory where that is enough for some."""
 
 
 Range = tuple[int, int | None]
@@ -36,7 +40,7 @@ Mapped = Callable[[Callable[[Range], Words], Iterable[Range]], Iterable[Words]]
 
 def least_memory(workers: int) -> int:
     """Bytes that it takes besides what names take."""
-    return 8 * LEAST * workers + SETTLING
+    return (16 * LEAST + SETTLING * LEAST_RANGE) * workers
 
 
 class DiskStore(Stored):
@@ -60,7 +64,9 @@ class DiskStore(Stored):
         self.found = [self._account.allocate(8 * LEAST) for _ in range(workers)]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
         self._others = [self._account.allocate(8 * LEAST) for _ in range(workers)]
-        self.account(SETTLING)
+        wanted = LARGEST_RANGE if limit is None else limit // FOR_RANGES // SETTLING // workers
+        self._range = max(LEAST_RANGE, min(wanted, LARGEST_RANGE))
+        self.account(SETTLING * self._range * workers)
         self._levels: list[Run] = []
         self._spilled: list[Run] = []
         self._next: Run | None = None
@@ -190,7 +196,7 @@ class DiskStore(Stored):
     def _ranges(self, sources: list[Words]) -> Iterator[Range]:
         """Ranges of names that together have all that are found, and each a few pieces of them."""
         firsts = np.sort(np.concatenate([*(names[::PIECE] for names in sources), *(r.firsts for r in self._spilled)]))
-        bounds = np.unique(firsts[:: TOGETHER // PIECE]).tolist()
+        bounds = np.unique(firsts[:: self._range]).tolist()
         yield from pairwise([*bounds, None])
 
     def _forget(self) -> None:
