@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import disk_store, on_disk, run_loops, runs
+from isrcheck.checker.engines.local import disk_store, loops, on_disk, run_loops, runs
 from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.engines.local.disk_store import DiskStore
 from isrcheck.checker.engines.local.levelwise import Stopped
@@ -30,7 +30,7 @@ TOP = (1 << 64) - 1
 NARROW, WIDE = (1 << 16) - 1, (1 << 32) - 1
 GAPS = st.one_of(
     st.integers(1, 300),
-    st.sampled_from([NARROW - 1, NARROW, NARROW + 1, WIDE - 1, WIDE, WIDE + 1, 1 << 40]),
+    st.sampled_from([NARROW - 1, NARROW, NARROW + 1, WIDE - 1, WIDE, WIDE + 1, 1 << 40, (1 << 56) + 1]),
     st.integers(1, 1 << 52),
 )
 
@@ -103,12 +103,13 @@ def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little that levels of some hundreds of states go to the disk in several runs, and are settled in ranges."""
-    monkeypatch.setattr(disk_store, "LEAST", 300)
-    monkeypatch.setattr(disk_store, "MOST", 1200)
+    monkeypatch.setattr(disk_store, "LEAST", 2 * loops.AT_ONCE)
+    monkeypatch.setattr(disk_store, "MOST", 4 * loops.AT_ONCE)
     monkeypatch.setattr(disk_store, "LARGEST_RANGE", 1)
     monkeypatch.setattr(disk_store, "LEAST_RANGE", 1)
 
 
+@pytest.mark.usefixtures("little_room")
 @examples(30)
 @given(data=st.data())
 def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.DataObject) -> None:
@@ -116,10 +117,11 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
     widths = data.draw(st.sampled_from([[40], [60, 60], [33] * 8]))
     layout = Layout([number(0, (1 << width) - 1) for width in widths])
     dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
-    most = data.draw(st.sampled_from([3, 30, 1000]))
-    everything = layout.pack([tuple(row) for row in dice.integers(0, most, (4000, len(widths))).tolist()])
+    # Of one part there may be many more than of another: names are turned then.
+    most = [data.draw(st.sampled_from([3, 30, 1000, 1 << 33])) for _ in widths]
+    everything = layout.pack([tuple(int(dice.integers(0, x)) for x in most) for _ in range(4000)])
     workers = data.draw(st.integers(1, 3))
-    store = DiskStore(layout, str(tmp_path), workers=workers, sample=everything[:50], most=1200)
+    store = DiskStore(layout, str(tmp_path), workers=workers, sample=everything[:50])
     known = set[bytes]()
     for _ in range(data.draw(st.integers(1, 5))):
         parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
@@ -127,6 +129,7 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
             store.insert(part)
         fresh = {row.tobytes() for part in parts for row in part} - known
         assert store.close() == len(fresh)
+        assert store._overflow.size == 0
         known |= fresh
         assert store.total == len(known)
         if fresh:

@@ -22,7 +22,7 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 1 << 25
 LEAST: Final = 1 << 14
-"""So many names that are found are in memory at a time, of a worker that many."""
+"""So many names that are found are in memory at a time, of a worker that many; half of these are a batch or more."""
 GROWING: Final = 24
 """Bytes of the memory for one of them: with what is needed to sort them they take half of it even as they grow."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
@@ -56,10 +56,9 @@ class DiskStore(Stored):
         limit: int | None = None,
         workers: int = 1,
         sample: Words | None = None,
-        most: int = MOST,
     ) -> None:
         super().__init__(layout, limit, workers, sample)
-        self._room = max(LEAST, (most if limit is None else min(most, limit // GROWING)) // (2 * workers))
+        self._room = max(LEAST, (MOST if limit is None else min(MOST, limit // GROWING)) // (2 * workers))
         self.sizes, self.shared = [], np.zeros(loops.SHARED, dtype=np.int64)
         self.found = [self._account.allocate(8 * LEAST) for _ in range(workers)]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
