@@ -171,6 +171,18 @@ def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, lim
     assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + BESIDE
 
 
+def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
+    """And who ran out of memory is told so. The count is that of the published table."""
+    refused = limited("3/3/3/2", 24 * MIB, tmp_path / "refused")
+    assert refused["reason"].endswith("; --store disk needs a small part of it")
+    words = ("--max-memory", 24 * MIB, "--store", "disk", "--store-folder", tmp_path, "--json", tmp_path / "found")
+    done = isrcheck("3/3/3/2", *words)
+    found = json.loads((tmp_path / "found").read_text())
+    assert (done.returncode, found["distinct"], found["depth"]) == (0, 4_093_531, 31)
+    assert found["store_bytes"] <= 24 * MIB
+    assert found["peak_rss_bytes"] <= 24 * MIB + BESIDE
+
+
 def test_the_peak_of_a_process_is_not_that_of_who_started_it(tmp_path: Path) -> None:
     # What `getrusage` says of a process begins with the size of its parent.
     ballast = bytearray(b"x") * (400 * MIB)
