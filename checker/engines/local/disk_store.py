@@ -145,8 +145,9 @@ class DiskStore(Stored):
             self.settle(lambda names: None)
         found, run = self.fresh, self._next
         if run is not None and found:
-            self.sizes.append(found)
+            # In this order: an interruption may come at any moment, and the depth is that of the sizes.
             self._levels.append(run)
+            self.sizes.append(found)
         self._forget()
         return found
 
