@@ -136,6 +136,8 @@ def check(
             judge = Judge(loaded.name, interpreter, system, found, paths, labels)
             result = judge.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
+            if found.stopped == "memory" and engine == "local" and storing.kind == "memory":
+                result.reason = f"{result.reason}; --store disk needs a small part of it"
             if properties:
                 tell("liveness")
                 asking = time.perf_counter()

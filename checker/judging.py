@@ -55,7 +55,7 @@ class Judge:
             workers=found.workers,
             verdict=verdict,
             exit_code=Exit.HOLDS,
-            reason=reason(found, limits, spare=engine == "local" and "store" not in found.extra),
+            reason=reason(found, limits),
             initial_states=found.initial,
             levels=found.levels,
             generated=actions,
@@ -195,8 +195,8 @@ class Judge:
         return Trace(tuple(it.model.domains.items()), tuple(steps))
 
 
-def reason(found: Exploration, limits: Limits, spare: bool = False) -> str | None:
-    """Why a run did not finish, in words; `spare` says that its states could have been on disk."""
+def reason(found: Exploration, limits: Limits) -> str | None:
+    """Why a run did not finish, in words."""
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"
@@ -206,7 +206,7 @@ def reason(found: Exploration, limits: Limits, spare: bool = False) -> str | Non
             return f"z3 gave up: {found.why}"
         case "memory":
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
-            return f"more memory needed than {limit}" + ("; --store disk needs a small part of it" if spare else "")
+            return f"more memory needed than {limit}"
         case "time":
             return f"{limits.seconds:g} seconds passed (--max-seconds)"
         case "interrupt":

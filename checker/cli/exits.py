@@ -24,7 +24,6 @@ def reporting_failures() -> Iterator[None]:
     except (click.exceptions.Exit, click.Abort, click.ClickException):
         raise
     except BrokenPipeError:
-        _forget_output()
         raise click.exceptions.Exit(Exit.OUTPUT) from None
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         if os.environ.get(DEBUG) == "1":
@@ -32,6 +31,8 @@ def reporting_failures() -> Iterator[None]:
 
             traceback.print_exc()
         raise click.exceptions.Exit(tell(error)) from None
+    finally:
+        _forget_output()
 
 
 def tell(error: BaseException) -> int:
@@ -47,6 +48,11 @@ def tell(error: BaseException) -> int:
 
 
 def _forget_output() -> None:
-    """Sends what is still buffered nowhere: the reader has gone, and Python would complain at its end."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Sends nowhere what cannot be written: Python would complain of it at its end, and exit with 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

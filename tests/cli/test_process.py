@@ -20,6 +20,8 @@ from tests.cli.running import counter, mistaken
 
 ISRCHECK = [sys.executable, "-m", "isrcheck"]
 ROOT = Path(__file__).parents[2]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+"""Where output is not written at once, Python writes what is left of it at its end."""
 LONG = ["kip-101", "--engine", "reference"]
 """A check that takes many seconds, and reports from the first on."""
 
@@ -113,7 +115,9 @@ def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
 def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         command = [*ISRCHECK, "check", str(counter(tmp_path)), "--quiet", "--json", str(tmp_path / "r.json")]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False, env=BUFFERED
+        )
     assert (done.returncode, done.stderr) == (
         153,
         "isrcheck: the report cannot be printed: No space left on device\n",
@@ -124,7 +128,7 @@ def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
 def ended(arguments: str, redirected: str) -> tuple[int, str]:
     """The exit code, and what was said where that is not redirected."""
     command = f"{shlex.join(ISRCHECK)} {arguments} {redirected}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False, env=BUFFERED)
     return done.returncode, done.stdout + done.stderr
 
 
