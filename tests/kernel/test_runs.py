@@ -97,6 +97,20 @@ def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None
     assert names[:count].tolist() == expected
 
 
+@pytest.mark.parametrize("count", [run_loops.FEW, run_loops.FEW + 1, 700, 5 << run_loops.BUCKET])
+@pytest.mark.parametrize(("high", "low"), [(0, 0), (1, 0), (0, 32), (19, 17), (20, 22), (28, 22), (32, 32)])
+def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> None:
+    """Few and many of them, in one bucket and in several, of keys that are short and long, evenly and not."""
+    dice = np.random.default_rng(count)
+    some = [dice.integers(0, 1 << bits, count // 2, dtype=np.uint64) for bits in (high, low)]
+    some[0][: count // 8] //= np.uint64(1000)
+    names = dice.choice(some[0] << np.uint64(32) | some[1], count)
+    names[:2] = 0, ((1 << high) - 1) << 32 | (1 << low) - 1
+    expected = np.unique(names).tolist()
+    found = run_loops.sorted_distinct(names, np.empty(count + 3, dtype=np.uint64))
+    assert names[:found].tolist() == expected
+
+
 # --- the store ------------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,11 @@ PIECE: Final = 1 << 12
 """Names of a run that are written together: what is known of them without reading them is an entry of its index."""
 DIGIT: Final = 11
 _DIGIT: Final = np.uint64((1 << DIGIT) - 1)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+BUCKET: Final = 14
+"""A bucket of a sort has so many names, as a power of two; it has more where names lie unevenly."""
+FEW: Final = 32
+"""So many are sorted by insertion."""
 LARGEST: Final = 6
 """Numbers of 16 bits that a name in a run takes at most."""
 _MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
@@ -112,36 +117,98 @@ def gather(
 def sorted_distinct(names, other):
     """Brings the distinct ones of some names to the front, in ascending order; how many they are.
 
-    Digit by digit, the least first; `other` is as long. The two halves of a name are numbers that have few digits.
+    Names are sorted by their first bits into buckets, and each bucket, which fits into a cache, digit by digit, the
+    least first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key* is
+    these bits alone. Where what is left of a key behind the first bits is short enough, a bucket has half the size.
     """
+    if len(names) == 0:
+        return 0
     every = np.uint64(0)
     for name in names:
         every |= name
-    here, there = names, other[: len(names)]
-    for half in (0, 32):
-        digits = (every >> np.uint64(half)) & np.uint64(0xFFFFFFFF)
-        shift = np.uint64(half)
-        while digits != 0:
-            first = np.zeros(1 << DIGIT, dtype=np.int64)
-            for name in here:
-                first[(name >> shift) & _DIGIT] += 1
-            before = np.int64(0)
-            for digit in range(1 << DIGIT):
-                first[digit], before = before, before + first[digit]
-            for name in here:
-                digit = (name >> shift) & _DIGIT
-                there[first[digit]] = name
-                first[digit] += 1
-            here, there = there, here
-            shift += np.uint64(DIGIT)
-            digits >>= np.uint64(DIGIT)
+    low, high = _bits(every & _LOW), _bits(every >> _HALF)
+    first = min(max(_bits(np.uint64(len(names) >> BUCKET)), 1), DIGIT)
+    rest = max(low + high - first, 0)
+    if rest > 32:
+        return _bucketed(names, other, names, np.uint64(low), first, rest)
+    narrow = other[: len(names)].view(np.uint32)
+    return _bucketed(names, narrow[: len(names)], narrow[len(names) :], np.uint64(low), first, rest)
+
+
+@_compiled
+def _bits(number):
+    """How many bits a number has."""
+    bits = 0
+    while number >> np.uint64(bits // 2) >> np.uint64(bits - bits // 2) != 0:  # no shift by 64
+        bits += 1
+    return bits
+
+
+@_compiled
+def _bucketed(names, here, there, low, first, rest):
+    """`sorted_distinct` with the buckets in `here` and as much room `there`, which may be `names` itself.
+
+    A key has `first` bits, which tell the bucket, and `rest` behind them, `low` of both from a name's lower half.
+    """
+    begins = np.zeros((1 << first) + 1, dtype=np.int64)
+    shift, kept = np.uint64(rest), (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
+    for name in names:
+        begins[np.int64(_key(name, low) >> shift) + 1] += 1
+    for bucket in range(1 << first):
+        begins[bucket + 1] += begins[bucket]
+    ends = begins[:-1].copy()
+    for name in names:
+        key = _key(name, low)
+        bucket = np.int64(key >> shift)
+        here[ends[bucket]] = key & kept
+        ends[bucket] += 1
+    counts, mask = np.empty(1 << DIGIT, dtype=np.int64), (np.uint64(1) << low) - np.uint64(1)
     count = 0
-    for i in range(len(here)):
-        name = here[i]
-        if i == 0 or name != here[i - 1]:
-            names[count] = name
-            count += 1
+    for bucket in range(1 << first):
+        begin, end = begins[bucket], begins[bucket + 1]
+        before, last = np.uint64(bucket) << shift, np.uint64(0)
+        ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
+        for i in range(end - begin):
+            key = before | np.uint64(ascending[i])  # which what is written may be in the place of
+            if i == 0 or key != last:
+                names[count] = (key & ~mask) << (_HALF - low) | key & mask
+                count += 1
+            last = key
     return count
+
+
+@_compiled
+def _key(name, low):
+    """The two halves of a name without the bits between them, of which the lower half has `low`."""
+    return name >> _HALF << low | name & _LOW
+
+
+@_compiled
+def _ascending(here, there, bits, counts):
+    """Numbers of so many bits in ascending order, `here` or `there`; both are written."""
+    if len(here) <= FEW:
+        for i in range(1, len(here)):
+            number, at = here[i], i
+            while at > 0 and here[at - 1] > number:
+                here[at] = here[at - 1]
+                at -= 1
+            here[at] = number
+        return here
+    digits = -(-bits // DIGIT)
+    for digit in range(digits):
+        shift = np.uint64(digit * DIGIT)
+        counts[:] = 0
+        for number in here:
+            counts[np.int64(np.uint64(number) >> shift & _DIGIT)] += 1
+        before = np.int64(0)
+        for value in range(1 << DIGIT):
+            counts[value], before = before, before + counts[value]
+        for number in here:
+            value = np.int64(np.uint64(number) >> shift & _DIGIT)
+            there[counts[value]] = number
+            counts[value] += 1
+        here, there = there, here
+    return here
 
 
 @_compiled
