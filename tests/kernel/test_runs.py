@@ -79,7 +79,8 @@ def test_a_run_strikes_what_it_has(run_of: Any, names: Words, others: Words, som
     asked = np.unique(around[dice.random(len(around)) < share])
     if len(asked):
         kept, known = np.ones(len(asked), dtype=np.uint8), set(names.tolist())
-        run_of(names, [run_loops.PIECE, 5 * run_loops.PIECE // 2]).strike(asked, kept)
+        run = run_of(names, [run_loops.PIECE, 5 * run_loops.PIECE // 2])
+        runs.Known(run.file, [run]).strike(asked, kept)
         assert kept.tolist() == [name not in known for name in asked.tolist()]
 
 

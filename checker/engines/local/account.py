@@ -12,7 +12,10 @@ import numpy as np
 from isrcheck.checker.kernel.layout import Words
 
 LINE: Final = 64
+HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
+"""Bytes of a huge page, and from how many on an array has such pages, or if it is as large as some. Where somebody
+reads here and there, the processor finds sooner where that is."""
 OWN_PAGES: Final = 1 << 17
 """From so many bytes on an array has pages of its own, which go back to the system with it. The C library would keep
 what tables leave behind as they grow: up to 280 MB were missing there, for which `held` did not account."""
@@ -54,13 +57,20 @@ class Account:
         """So many bytes of zeros or a few more, which begin at a cache line."""
         size += -size % LINE
         self.take(size + (LINE if size < OWN_PAGES else 0))
+        if size >= OWN_PAGES:
+            return self.reserve(size)
         try:
-            if size < OWN_PAGES:
-                array = np.zeros((size + LINE) // 8, dtype=np.uint64)
-                first = -array.ctypes.data % LINE // 8
-                return array[first : first + size // 8]
+            array = np.zeros((size + LINE) // 8, dtype=np.uint64)
+        except MemoryError as error:
+            raise OutOfMemory from error
+        first = -array.ctypes.data % LINE // 8
+        return array[first : first + size // 8]
+
+    def reserve(self, size: int) -> Words:
+        """So many bytes of zeros that are in memory when something is written near them; they are not taken."""
+        try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            if hasattr(mmap, "MADV_HUGEPAGE") and size >= HUGE_PAGES:
+            if hasattr(mmap, "MADV_HUGEPAGE") and (size >= HUGE_PAGES or size % HUGE_PAGE == 0):
                 memory.madvise(mmap.MADV_HUGEPAGE)
             return np.frombuffer(memory, dtype=np.uint64)
         except (MemoryError, OSError) as error:

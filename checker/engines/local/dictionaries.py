@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import Account, OutOfMemory
+from isrcheck.checker.engines.local.account import HUGE_PAGE, Account, OutOfMemory
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
@@ -17,6 +17,8 @@ FIRST_SLOTS: Final = 1 << 10
 PAGE: Final = 1 << loops.PAGE_BITS
 AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
+RESERVED: Final = 1 << 25
+"""Bytes of addresses for values; memory is there for those that are written."""
 COMPARED: Final = 1 << 13
 """States of a sample in which pairs are counted."""
 NEAR: Final = 8
@@ -59,6 +61,7 @@ class Dictionaries:
         self._rooms = [0] * count
         self._tables: list[Words | None] = [None] * count
         self._pieces: list[Words] = []
+        self._reserved = np.empty(0, dtype=np.uint64)
         self._free = self._end = 0
         for d in range(count):
             self._grow(d, first_slots)
@@ -88,7 +91,8 @@ class Dictionaries:
 
     def _new_table(self, d: int, capacity: int) -> None:
         """A larger table, filled with the same values."""
-        table, old = self._account.allocate(4 * capacity), self._tables[d]
+        size = 4 * capacity
+        table, old = self._account.allocate(size + (-size % HUGE_PAGE if 2 * size > HUGE_PAGE else 0)), self._tables[d]
         self._tables[d] = table
         if old is not None:
             self._account.free(old)
@@ -101,10 +105,18 @@ class Dictionaries:
             self._account.take(self.pages.nbytes)
             self.pages = np.concatenate([self.pages, np.zeros_like(self.pages)], axis=1)
         if self._free == self._end:
-            size = min(LARGEST_PIECE, max(1, sum(self._rooms) // 16 // PAGE) * 8 * PAGE)
-            piece = self._account.allocate(size)
+            piece = self._piece()
             self._pieces.append(piece)
             self._free, self._end = piece.ctypes.data, piece.ctypes.data + piece.nbytes
         self.pages[d, number] = self._free
         self._free += 8 * PAGE
         self._rooms[d] += PAGE
+
+    def _piece(self) -> Words:
+        """Memory for more values: they all lie together, where there are huge pages."""
+        if len(self._reserved) == 0:
+            self._reserved = self._account.reserve(RESERVED)
+        size = min(LARGEST_PIECE, max(1, sum(self._rooms) // 16 // PAGE) * 8 * PAGE, self._reserved.nbytes)
+        self._account.take(size)
+        piece, self._reserved = self._reserved[: size // 8], self._reserved[size // 8 :]
+        return piece

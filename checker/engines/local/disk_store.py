@@ -16,15 +16,15 @@ import numpy as np
 from isrcheck.checker.engines.local import loops, run_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
-from isrcheck.checker.engines.local.runs import File, Run
+from isrcheck.checker.engines.local.runs import File, Known, Run
 from isrcheck.checker.engines.local.stored import Each, Stored
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 1 << 25
 LEAST: Final = 1 << 14
 """So many names that are found are in memory at a time, of a worker that many; half of these are a batch or more."""
-GROWING: Final = 24
-"""Bytes of the memory for one of them: with what is needed to sort them they take half of it even as they grow."""
+GROWING: Final = 16
+"""Bytes of the memory for one of them: with what is needed to sort them they take half of it."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
 """Bytes of a piece of a range of names, and of what is compared with it."""
 LEAST_RANGE: Final = 4
@@ -60,9 +60,10 @@ class DiskStore(Stored):
         super().__init__(layout, limit, workers, sample)
         self._room = max(LEAST, (MOST if limit is None else min(MOST, limit // GROWING)) // (2 * workers))
         self.sizes, self.shared = [], np.zeros(loops.SHARED, dtype=np.int64)
-        self.found = [self._account.allocate(8 * LEAST) for _ in range(workers)]
+        self._reserved = [self._account.reserve(16 * self._room) for _ in range(workers)]
+        self.account(16 * LEAST * workers)
+        self.found = [names[:LEAST] for names in self._reserved]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
-        self._others = [self._account.allocate(8 * LEAST) for _ in range(workers)]
         wanted = LARGEST_RANGE if limit is None else limit // FOR_RANGES // SETTLING // workers
         self._range = max(LEAST_RANGE, min(wanted, LARGEST_RANGE))
         self.account(SETTLING * self._range * workers)
@@ -109,7 +110,7 @@ class DiskStore(Stored):
     def _reduce(self, worker: int) -> None:
         """What a worker has found, in ascending order, each name once."""
         names = self.found[worker][: self.filled[worker][0]]
-        self.filled[worker][0] = run_loops.sorted_distinct(names, self._others[worker])
+        self.filled[worker][0] = run_loops.sorted_distinct(names, self._reserved[worker][self._room :])
 
     def _relieve(self, worker: int) -> None:
         """Makes room where a worker has found much: in memory if it may have more, or by a run on disk."""
@@ -123,21 +124,13 @@ class DiskStore(Stored):
             self.filled[worker][0] = 0
 
     def _grow(self, worker: int) -> bool:
-        """Twice the room for what a worker finds; False where there is not so much memory."""
-        found, other = self.found[worker], self._others[worker]
+        """Twice the room for what a worker finds, and for sorting it; False where there is not so much memory."""
+        found = self.found[worker]
         try:
-            more = self._account.allocate(2 * found.nbytes)
+            self.account(2 * found.nbytes)
         except OutOfMemory:
             return False
-        try:
-            self._others[worker] = self._account.allocate(2 * found.nbytes)
-        except OutOfMemory:
-            self._account.free(more)
-            return False
-        more[: len(found)] = found
-        self.found[worker] = more
-        self._account.free(found)
-        self._account.free(other)
+        self.found[worker] = self._reserved[worker][: 2 * len(found)]
         return True
 
     def close(self) -> int:
@@ -153,15 +146,14 @@ class DiskStore(Stored):
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
         for names in self.names(level, largest):
-            yield self.states(names)
+            yield self.states(run_loops.turned(names, self.turn))
 
     def names(self, level: int, largest: int) -> Iterator[Words]:
-        """The names of the states of a whole level, about so many at a time."""
-        for names in self._levels[level - 1].blocks(largest):
-            yield self._straight(names)
+        """The names of the states of a whole level, turned; about so many at a time."""
+        yield from self._levels[level - 1].blocks(largest)
 
     def settle(self, look: Callable[[Words], None], each: Each | None = None, mapped: Mapped = map) -> None:
-        """What is found and not known is behind the last whole level now; `look` gets its names, some at a time.
+        """What is found and not known is behind the last whole level now; `look` gets its turned names.
 
         `each` and `mapped` may do several parts at once.
         """
@@ -173,25 +165,20 @@ class DiskStore(Stored):
             each(self._reduce, workers)
         sources = [found[: filled[0]] for found, filled in zip(self.found, self.filled, strict=True)]
         self._next = run = Run(self._states, self._account)
+        known = Known(self._states, self._levels)
 
         def fresh(bounds: Range) -> Words:
             parts = [names[_below(names, bounds[0]) : _below(names, bounds[1])] for names in sources]
             names = _together([*parts, *(spilled.between(*bounds) for spilled in self._spilled)])
             kept = np.ones(len(names), dtype=np.uint8)
-            for known in self._levels:
-                known.strike(names, kept)
-            names = names[kept.view(np.bool_)]
-            look(self._straight(names))
+            known.strike(names, kept)
+            names = names[: run_loops.brought(names, kept)]
+            look(names)
             return names
 
         for names in mapped(fresh, self._ranges(sources)):
             run.add(names)
         self._settled = True
-
-    def _straight(self, names: Words) -> Words:
-        """Names that were turned."""
-        straight: Words = names >> self.turn | names << (np.uint64(64) - self.turn & np.uint64(63))
-        return straight
 
     def _ranges(self, sources: list[Words]) -> Iterator[Range]:
         """Ranges of names that together have all that are found, and each a few pieces of them."""
@@ -210,12 +197,17 @@ class DiskStore(Stored):
 
 
 def _together(parts: list[Words]) -> Words:
-    """The distinct names of some ascending ones, in ascending order."""
-    parts = [names for names in parts if len(names)]
-    if len(parts) == 1:
-        return parts[0]
-    names = np.concatenate(parts)
-    return names[: run_loops.sorted_distinct(names, np.empty_like(names))]
+    """The distinct names of several arrays, each of distinct ones in ascending order; all in ascending order."""
+    while len(parts) > 1:
+        parts = [_merged(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def _merged(some: Words, *others: Words) -> Words:
+    for names in others:
+        out = np.empty(len(some) + len(names), dtype=np.uint64)
+        some = out[: run_loops.merged(some, names, out)]
+    return some
 
 
 def _below(names: Words, bound: int | None) -> int:

@@ -15,6 +15,7 @@ from isrcheck.checker.engines.local.disk_store import DiskStore, least_memory
 from isrcheck.checker.engines.local.in_memory import MemorySearch
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Watch
+from isrcheck.checker.engines.local.names import REMEMBERED
 from isrcheck.checker.engines.local.on_disk import DiskSearch
 from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.searching import Search
@@ -39,7 +40,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    names = 8 * (2 + 2 * max(words, 2)) * loops.AT_ONCE + (max(words, 2) << 5 + loops.MEMO_BITS)
+    names = 8 * (2 + 2 * max(words, 2)) * loops.AT_ONCE + 32 * max(words, 2) * REMEMBERED
     buffers = 8 * (room(transitions) * (words + verdict_words) + (words << batch_bits(transitions))) + names
     return smallest(layout, workers) + workers * buffers + 32 * words * len(system.initial) + FIRST_GROWTH
 

@@ -74,8 +74,6 @@ MARKED: Final = (1 << NUMBER_BITS) - 1
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
-MEMO_BITS: Final = 10
-"""Of each dictionary a worker remembers the numbers of 2**10 values."""
 FARTHEST: Final = 8
 """A state lies less than so many buckets behind its own."""
 AT_ONCE: Final = 256
@@ -339,9 +337,9 @@ def refill(dictionaries, pages, dictionary):
 
 
 @_compiled
-def place_in_memo(value):
+def place_in_memo(value, memo):
     """Where a worker remembers the number of a value."""
-    return (value * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - MEMO_BITS)
+    return slot_of(value * np.uint64(0x9E3779B97F4A7C15), np.uint64(memo.shape[1]))
 
 
 @_compiled
@@ -355,49 +353,70 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, a
     most of their words with states that were just there.
     """
     leaves, last = max(words, 2), len(pairs) - 1
-    hashes, values, rest = scratch[0], scratch[1], scratch[2]
     for d in range(leaves + last):
-        numbers = scratch[3 + d]
         if d >= leaves:
-            left, right = scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]]
-            for k in range(count):
-                values[k] = left[k] << np.uint64(32) | right[k]
-        elif words > 1:
-            for k in range(count):
-                values[k] = load(rows + np.uint64(8 * (words * k + d)))
-        elif d == 0:
-            for k in range(count):
-                values[k] = load(rows + np.uint64(8 * k)) & ((np.uint64(1) << half) - np.uint64(1))
+            together(scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]], count, scratch[1])
         else:
-            for k in range(count):
-                values[k] = load(rows + np.uint64(8 * k)) >> half
-        left_over = 0
-        table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
+            parts(rows, words, count, half, d, scratch[1])
+        if not numbered(count, d, dictionaries, pages, scratch, memo, adding):
+            return False
+    together(scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]], count, scratch[0])
+    return True
+
+
+@_compiled
+def parts(rows, words, count, half, d, values):
+    """A part of each state: a word, or of a single word a half."""
+    if words > 1:
         for k in range(count):
-            at = place_in_memo(values[k])
-            numbers[k] = memo[d, at, 1] - np.uint64(1)
-            if memo[d, at, 0] != values[k] or memo[d, at, 1] == 0:
-                rest[left_over] = k
-                hashes[left_over] = mixed(values[k])
-                prefetch(table + np.uint64(4) * slot_of(hashes[left_over], capacity))
-                left_over += 1
-        for n in range(left_over):
-            entry = load_entry(table + np.uint64(4) * slot_of(hashes[n], capacity)) & _NUMBER
-            if entry != 0 and entry != _NUMBER:
-                prefetch(value_address(pages, d, entry - np.uint64(1)))
-        for n in range(left_over):
-            k, h = rest[n], hashes[n]
-            number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d, adding)
-            if number == NO_ROOM and adding:
-                return False
-            numbers[k] = number
-            if number == NO_ROOM:
-                continue
-            at = place_in_memo(values[k])
-            memo[d, at, 0], memo[d, at, 1] = values[k], number + np.uint64(1)
-    names, left, right = scratch[0], scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]]
+            values[k] = load(rows + np.uint64(8 * (words * k + d)))
+    elif d == 0:
+        for k in range(count):
+            values[k] = load(rows + np.uint64(8 * k)) & ((np.uint64(1) << half) - np.uint64(1))
+    else:
+        for k in range(count):
+            values[k] = load(rows + np.uint64(8 * k)) >> half
+
+
+@_compiled
+def together(left, right, count, values):
+    """Pairs of numbers."""
     for k in range(count):
-        names[k] = left[k] << np.uint64(32) | right[k]
+        values[k] = left[k] << np.uint64(32) | right[k]
+
+
+@_compiled
+def numbered(count, d, dictionaries, pages, scratch, memo, adding):
+    """The numbers in a dictionary of the values in `scratch`; whether there was room for new ones (`named`).
+
+    What is needed of memory is fetched ahead for all of them.
+    """
+    hashes, values, rest, numbers = scratch[0], scratch[1], scratch[2], scratch[3 + d]
+    table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
+    left_over, remembered = 0, np.uint64(memo[d].ctypes.data)
+    for k in range(count):
+        prefetch(remembered + np.uint64(16) * place_in_memo(values[k], memo))
+    for k in range(count):
+        at = place_in_memo(values[k], memo)
+        numbers[k] = memo[d, at, 1] - np.uint64(1)
+        if memo[d, at, 0] != values[k] or memo[d, at, 1] == 0:
+            rest[left_over] = k
+            hashes[left_over] = mixed(values[k])
+            prefetch(table + np.uint64(4) * slot_of(hashes[left_over], capacity))
+            left_over += 1
+    for n in range(left_over):
+        entry = load_entry(table + np.uint64(4) * slot_of(hashes[n], capacity)) & _NUMBER
+        if entry != 0 and entry != _NUMBER:
+            prefetch(value_address(pages, d, entry - np.uint64(1)))
+    for n in range(left_over):
+        k, h = rest[n], hashes[n]
+        number = number_of(values[k], h, slot_of(h, capacity), dictionaries, pages, d, adding)
+        if number == NO_ROOM and adding:
+            return False
+        numbers[k] = number
+        if number != NO_ROOM:
+            at = place_in_memo(values[k], memo)
+            memo[d, at, 0], memo[d, at, 1] = values[k], number + np.uint64(1)
     return True
 
 

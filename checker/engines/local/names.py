@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import Account
+from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.dictionaries import Dictionaries, pairs_of
 from isrcheck.checker.kernel.layout import Layout, Words
+
+REMEMBERED: Final = 1 << 10
+MOST_REMEMBERED: Final = 1 << 17
+"""Of each dictionary a worker remembers the numbers of so many values: of more if there are many states."""
+STATES_FOR_ONE: Final = 1 << 9
 
 
 class Names:
@@ -43,8 +50,22 @@ class Names:
         count = len(self.dictionaries.columns)
         return (
             np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
-            np.zeros((count, 1 << loops.MEMO_BITS, 2), dtype=np.uint64),
+            np.zeros((count, REMEMBERED, 2), dtype=np.uint64),
         )
+
+    def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
+        """What a worker needs when there are so many states; the same where there is no memory for more."""
+        own, memo = arrays
+        count, slots, _ = memo.shape
+        wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)
+        if wanted <= slots:
+            return arrays
+        try:
+            more = self._account.allocate(memo.nbytes * (wanted // slots))
+        except OutOfMemory:
+            return arrays
+        self.account(-memo.nbytes)
+        return own, more.reshape((count, wanted, 2))
 
     def states(self, names: Words) -> Words:
         """The states with these names."""

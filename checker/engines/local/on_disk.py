@@ -49,8 +49,8 @@ class DiskSearch(Search):
         def look(names: Words) -> None:
             worker = idle.pop()
             run_loops.looked(
-                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, names, worker.own[0],
-                worker.buffers[1], worker.totals, worker.weight,
+                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, store.turn, names,
+                worker.own[0], worker.buffers[1], worker.totals, worker.weight,
             )  # fmt: skip
             idle.append(worker)
 

@@ -1,13 +1,15 @@
 """The loops of a search whose known states are sorted names on disk, compiled by Numba; see `disk`."""
 
-# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 from isrcheck.checker.engines.local.loops import (
     AT_ONCE,
@@ -31,13 +33,19 @@ from isrcheck.checker.engines.local.loops import (
 
 PIECE: Final = 1 << 12
 """Names of a run that are written together: what is known of them without reading them is an entry of its index."""
-DIGIT: Final = 11
-_DIGIT: Final = np.uint64((1 << DIGIT) - 1)
+TOGETHER: Final = 16
+"""So many pieces are read at once."""
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
 """A bucket of a sort has so many names, as a power of two; it has more where names lie unevenly."""
+MOST_BUCKETS: Final = 11
+PARTS: Final = 4
+"""Names are put into buckets from so many places in turn. Those of one place often go to one bucket one behind another,
+and each had to wait until the one before is counted."""
 FEW: Final = 32
 """So many are sorted by insertion."""
+DIGIT: Final = 14
+"""Bits of a digit at most: as many counters stay in a cache of the processor's own."""
 LARGEST: Final = 6
 """Numbers of 16 bits that a name in a run takes at most."""
 _MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
@@ -45,6 +53,12 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def turned(name, turn):
+    """A name of which the other half comes first, if `turn` is 32 and not 0; of such a one, the name."""
+    return name << turn | name >> (np.uint64(64) - turn & np.uint64(63))
 
 
 @_compiled
@@ -60,9 +74,8 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scrat
         first = rows + np.uint64(8 * words * cursor[INSERTED])
         if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
-        back = (np.uint64(64) - turn) & np.uint64(63)
         for k in range(size):
-            found[filled[0] + k] = scratch[0, k] << turn | scratch[0, k] >> back
+            found[filled[0] + k] = turned(scratch[0, k], turn)
         filled[0] += size
         cursor[INSERTED] += size
     return True
@@ -93,10 +106,11 @@ def gather(
         if first >= len(frontier):
             return FINISHED
         count = min(len(frontier) - first, 1 << bits)
+        for k in range(count):
+            scratch[0, k] = turned(frontier[first + k], turn)
         unnamed(
-            np.uint64(frontier.ctypes.data) + np.uint64(8 * first), count, words, half, pairs, pages, scratch,
-            np.uint64(states.ctypes.data),
-        )  # fmt: skip
+            np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
+        )
         reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, reached, verdicts.ctypes.data)
@@ -127,7 +141,7 @@ def sorted_distinct(names, other):
     for name in names:
         every |= name
     low, high = _bits(every & _LOW), _bits(every >> _HALF)
-    first = min(max(_bits(np.uint64(len(names) >> BUCKET)), 1), DIGIT)
+    first = min(max(_bits(np.uint64(len(names) >> BUCKET)), 1), MOST_BUCKETS)
     rest = max(low + high - first, 0)
     if rest > 32:
         return _bucketed(names, other, names, np.uint64(low), first, rest)
@@ -150,31 +164,44 @@ def _bucketed(names, here, there, low, first, rest):
 
     A key has `first` bits, which tell the bucket, and `rest` behind them, `low` of both from a name's lower half.
     """
-    begins = np.zeros((1 << first) + 1, dtype=np.int64)
-    shift, kept = np.uint64(rest), (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
-    for name in names:
-        begins[np.int64(_key(name, low) >> shift) + 1] += 1
+    each, shift = len(names) // PARTS, np.uint64(rest)
+    into = np.zeros((PARTS, 1 << first), dtype=np.int64)
+    for i in range(each):
+        for part in range(PARTS):
+            into[part, _key(names[part * each + i], low) >> shift] += 1
+    for i in range(PARTS * each, len(names)):
+        into[0, _key(names[i], low) >> shift] += 1
+    ends, before = np.zeros(1 << first, dtype=np.int64), np.int64(0)
     for bucket in range(1 << first):
-        begins[bucket + 1] += begins[bucket]
-    ends = begins[:-1].copy()
-    for name in names:
-        key = _key(name, low)
-        bucket = np.int64(key >> shift)
-        here[ends[bucket]] = key & kept
-        ends[bucket] += 1
-    counts, mask = np.empty(1 << DIGIT, dtype=np.int64), (np.uint64(1) << low) - np.uint64(1)
-    count = 0
+        for part in range(PARTS):
+            into[part, bucket], before = before, before + into[part, bucket]
+        ends[bucket] = before
+    for i in range(each):
+        for part in range(PARTS):
+            _put(_key(names[part * each + i], low), shift, into, part, here)
+    for i in range(PARTS * each, len(names)):
+        _put(_key(names[i], low), shift, into, 0, here)
+    counts, mask = np.empty(1 << DIGIT, dtype=np.int32), (np.uint64(1) << low) - np.uint64(1)
+    count = begin = 0
     for bucket in range(1 << first):
-        begin, end = begins[bucket], begins[bucket + 1]
-        before, last = np.uint64(bucket) << shift, np.uint64(0)
+        end, bits = ends[bucket], np.uint64(bucket) << shift
         ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
+        last = np.uint64(0) if begin == end else ~(bits | np.uint64(ascending[0]))
         for i in range(end - begin):
-            key = before | np.uint64(ascending[i])  # which what is written may be in the place of
-            if i == 0 or key != last:
-                names[count] = (key & ~mask) << (_HALF - low) | key & mask
-                count += 1
+            key = bits | np.uint64(ascending[i])  # which what is written may be in the place of
+            names[count] = (key & ~mask) << (_HALF - low) | key & mask
+            count += key != last
             last = key
+        begin = end
     return count
+
+
+@_compiled
+def _put(key, shift, into, part, here):
+    """A key without its first bits, behind the others of its bucket from this part."""
+    bucket = key >> shift
+    here[into[part, bucket]] = key & ((np.uint64(1) << shift) - np.uint64(1))
+    into[part, bucket] += 1
 
 
 @_compiled
@@ -194,21 +221,42 @@ def _ascending(here, there, bits, counts):
                 at -= 1
             here[at] = number
         return here
-    digits = -(-bits // DIGIT)
+    digits = -(-bits // min(_bits(np.uint64(len(here))), DIGIT))  # no more counters than numbers
+    width = -(-bits // max(digits, 1))
+    kept = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     for digit in range(digits):
-        shift = np.uint64(digit * DIGIT)
-        counts[:] = 0
+        shift = np.uint64(digit * width)
+        counts[: 1 << width] = 0
         for number in here:
-            counts[np.int64(np.uint64(number) >> shift & _DIGIT)] += 1
-        before = np.int64(0)
-        for value in range(1 << DIGIT):
+            counts[np.uint64(number) >> shift & kept] += 1
+        before = np.int32(0)
+        for value in range(1 << width):
             counts[value], before = before, before + counts[value]
         for number in here:
-            value = np.int64(np.uint64(number) >> shift & _DIGIT)
-            there[counts[value]] = number
-            counts[value] += 1
+            its = np.uint64(number) >> shift & kept
+            there[counts[its]] = number
+            counts[its] += 1
         here, there = there, here
     return here
+
+
+@_compiled
+def merged(some, others, out):
+    """Puts the distinct ones of two ascending arrays of distinct names in ascending order; how many they are."""
+    i = j = count = 0
+    while i < len(some) and j < len(others):
+        a, b = some[i], others[j]
+        out[count] = min(a, b)
+        i += a <= b  # without a branch, of which nobody could say which way it goes
+        j += b <= a
+        count += 1
+    for k in range(i, len(some)):
+        out[count] = some[k]
+        count += 1
+    for k in range(j, len(others)):
+        out[count] = others[k]
+        count += 1
+    return count
 
 
 @_compiled
@@ -279,8 +327,60 @@ def decoded(data, firsts, units, counts, out):
 
 
 @_compiled
-def struck(data, firsts, sizes, units, counts, names, kept):
-    """Takes from the sorted `names` those in some pieces: `kept` is 0 for them then."""
+def struck(file, ends, firsts, places, sizes, counts, units, names, kept, buffer):
+    """Takes from the sorted `names` those in some runs of a file: `kept` is 0 for them then.
+
+    The pieces of a run end where those of the next one begin, at one of `ends`. What the pieces take is read into
+    `buffer`, which has room for `TOGETHER`; False if that cannot be read.
+    """
+    begin = 0
+    for end in ends:
+        some = firsts[begin:end]
+        p = begin + max(np.searchsorted(some, names[0], side="right") - 1, 0)
+        last = begin + np.searchsorted(some, names[-1], side="right")
+        while p < last:
+            q, size = p, 0
+            while q < last and q < p + TOGETHER:
+                size += sizes[q]
+                q += 1
+            if not _read(file, places[p], buffer[:size]):
+                return False
+            first = np.searchsorted(names, firsts[p])
+            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], units[p:q], names[first:], kept[first:])
+            p = q
+        begin = end
+    return True
+
+
+@_compiled
+def _read(file, place, data):
+    """Whether all numbers from a place on could be read."""
+    address, left = np.uint64(data.ctypes.data), 2 * len(data)
+    while left > 0:
+        count = pread(file, address, left, place)
+        if count <= 0:
+            return False
+        address, left, place = address + np.uint64(count), left - count, place + count
+    return True
+
+
+@intrinsic
+def pread(typingctx, file, address, size, place):
+    """The call of the operating system: bytes of a file from a place on to an address; how many they were."""
+
+    def generate(context, builder, signature, arguments):
+        number, address, size, place = arguments
+        i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(i64, [i32, pointer, i64, i64])
+        function = builder.module.globals.get("pread") or ir.Function(builder.module, kind, name="pread")
+        return builder.call(function, [builder.trunc(number, i32), builder.inttoptr(address, pointer), size, place])
+
+    return types.int64(types.int64, types.uint64, types.int64, types.int64), generate
+
+
+@_compiled
+def _struck(data, firsts, sizes, counts, units, names, kept):
+    """Takes from the sorted `names` those in some pieces of a run, that lie one behind another."""
     begin = i = 0
     for p in range(len(firsts)):
         name, at, unit = firsts[p], begin, np.int64(units[p])
@@ -315,12 +415,23 @@ def struck(data, firsts, sizes, units, counts, names, kept):
 
 
 @_compiled
-def looked(functions, words, half, pairs, pages, names, scratch, rows, totals, weight):
+def brought(names, kept):
+    """Brings the names that are kept to the front; how many they are."""
+    count = 0
+    for i in range(len(names)):
+        names[count] = names[i]
+        count += int(kept[i])
+    return count
+
+
+@_compiled
+def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
     """Adds the verdicts of `survey` and `weights` on the states with some names to `totals` and `weight`."""
-    here, states = np.uint64(names.ctypes.data), np.uint64(rows.ctypes.data)
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)
-        unnamed(here + np.uint64(8 * first), count, words, half, pairs, pages, scratch, states)
+        for k in range(count):
+            scratch[0, k] = turned(names[first + k], turn)
+        unnamed(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
         call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
         if functions[4] != 0:
             call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)

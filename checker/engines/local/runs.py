@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,27 +14,56 @@ import numpy.typing as npt
 from isrcheck.checker.engines.local import run_loops as loops
 from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
+from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 Short = npt.NDArray[np.uint16]
 """What a file has."""
 Flags = npt.NDArray[np.uint8]
-TOGETHER: Final = 16 * PIECE
+TOGETHER: Final = loops.TOGETHER * PIECE
 """So many names are read or written at once."""
-PIECES: Final = np.dtype(
-    [("first", np.uint64), ("place", np.int64), ("size", np.int32), ("count", np.int32), ("unit", np.uint8)]
-)
-"""What is in memory of a piece: its first name, where it begins in the file, how many numbers it has there and how many
-names, and how many numbers a difference takes (`run_loops`)."""
+
+
+class Pieces(NamedTuple):
+    """What is in memory of some pieces of a run, as columns.
+
+    That is the first name of each, where it begins in the file, how many numbers it has there and how many names, and
+    how many numbers a difference takes (`run_loops`).
+    """
+
+    first: Words = np.empty(0, dtype=np.uint64)
+    place: Integers = np.empty(0, dtype=np.int64)
+    size: Integers = np.empty(0, dtype=np.int64)
+    names: Integers = np.empty(0, dtype=np.int64)
+    unit: Flags = np.empty(0, dtype=np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self)
+
+    def between(self, begin: int, end: int) -> Pieces:
+        some = slice(begin, end)
+        return Pieces(self.first[some], self.place[some], self.size[some], self.names[some], self.unit[some])
+
+
+def joined(parts: Sequence[Pieces]) -> Pieces:
+    """All pieces of some runs, one run behind another."""
+    return Pieces(
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.place for part in parts]),
+        np.concatenate([part.size for part in parts]),
+        np.concatenate([part.names for part in parts]),
+        np.concatenate([part.unit for part in parts]),
+    )
 
 
 class File:
     """A file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._number, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
-        weakref.finalize(self, os.close, self._number)
+        self.folder = folder
+        self.number, name = tempfile.mkstemp(prefix="isrcheck-", dir=folder)
+        weakref.finalize(self, os.close, self.number)
         os.unlink(name)
         self.size = 0
 
@@ -43,59 +72,62 @@ class File:
         view, first = data.data.cast("B"), self.size
         try:
             while view:
-                view = view[os.pwrite(self._number, view, self.size + data.nbytes - len(view)) :]
+                view = view[os.pwrite(self.number, view, self.size + data.nbytes - len(view)) :]
         except OSError as error:
             what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
-            raise OSError(error.errno, what, self._folder) from None
+            raise OSError(error.errno, what, self.folder) from None
         self.size += data.nbytes
         return first
 
     def read(self, first: int, size: int) -> Short:
         """So many numbers."""
         data = np.empty(size, dtype=np.uint16)
-        if os.preadv(self._number, [data.data.cast("B")], first) != data.nbytes:
-            raise OSError(None, "states that were kept here cannot be read", self._folder)
+        if os.preadv(self.number, [data.data.cast("B")], first) != data.nbytes:
+            raise self.unreadable()
         return data
+
+    def unreadable(self) -> OSError:
+        return OSError(None, "states that were kept here cannot be read", self.folder)
 
     def clear(self) -> None:
         """Nothing is in it any more."""
         self.size = 0
-        os.ftruncate(self._number, 0)
+        os.ftruncate(self.number, 0)
 
 
 class Run:
     """Distinct names in ascending order, in pieces that lie one behind another in a file."""
 
     def __init__(self, file: File, account: Account) -> None:
-        self._file, self._account = file, account
+        self.file, self._account = file, account
         self.count = 0
-        self._pieces = np.empty(0, dtype=PIECES)
+        self.pieces = Pieces()
 
     @property
     def firsts(self) -> Words:
         """The first name of each piece."""
-        return np.ascontiguousarray(self._pieces["first"])
+        return self.pieces.first
 
     def add(self, names: Words) -> None:
         """Names greater than all that are there, ascending and distinct; nobody else writes to the file meanwhile."""
         for first in range(0, len(names), TOGETHER):
             some = names[first : first + TOGETHER]
-            pieces = np.empty(-(-len(some) // PIECE), dtype=PIECES)
-            firsts, sizes = np.empty(len(pieces), dtype=np.uint64), np.empty(len(pieces), dtype=np.int64)
-            units, out = np.empty(len(pieces), dtype=np.uint8), np.empty(LARGEST * len(some), dtype=np.uint16)
-            place = self._file.write(out[: loops.encoded(some, firsts, sizes, units, out)])
-            pieces["first"], pieces["size"], pieces["unit"] = firsts, sizes, units
-            pieces["place"], pieces["count"] = place + 2 * (np.cumsum(sizes) - sizes), PIECE
-            pieces["count"][-1] = len(some) - PIECE * (len(pieces) - 1)
-            self._account.take(pieces.nbytes)
-            self._pieces = np.concatenate([self._pieces, pieces])
+            pieces = -(-len(some) // PIECE)
+            firsts, sizes = np.empty(pieces, dtype=np.uint64), np.empty(pieces, dtype=np.int64)
+            units, out = np.empty(pieces, dtype=np.uint8), np.empty(LARGEST * len(some), dtype=np.uint16)
+            place = self.file.write(out[: loops.encoded(some, firsts, sizes, units, out)])
+            counts = np.full(pieces, PIECE, dtype=np.int64)
+            counts[-1] = len(some) - PIECE * (pieces - 1)
+            more = Pieces(firsts, place + 2 * (np.cumsum(sizes) - sizes), sizes, counts, units)
+            self._account.take(more.nbytes)
+            self.pieces = joined([self.pieces, more])
             self.count += len(some)
 
     def blocks(self, largest: int) -> Iterator[Words]:
         """All names in their order, at most so many or a piece's at a time."""
         some = max(largest // PIECE, 1)
-        for first in range(0, len(self._pieces), some):
-            yield self._names(self._pieces[first : first + some])
+        for first in range(0, len(self.firsts), some):
+            yield self._names(self.pieces.between(first, first + some))
 
     def between(self, low: int, high: int | None) -> Words:
         """The names from one on and below another."""
@@ -103,34 +135,39 @@ class Run:
         end = len(names) if high is None else np.searchsorted(names, np.uint64(high))
         return names[np.searchsorted(names, np.uint64(low)) : end]
 
-    def strike(self, names: Words, kept: Flags) -> None:
-        """Sets `kept` to 0 for each of some ascending names that is among them."""
-        pieces = self._around(int(names[0]), int(names[-1]) + 1)
-        for begin in range(0, len(pieces), TOGETHER // PIECE):
-            some = pieces[begin : begin + TOGETHER // PIECE]
-            data, first, unit, count = self._read(some)
-            loops.struck(data, first, np.ascontiguousarray(some["size"]), unit, count, names, kept)
-
     def forget(self) -> None:
         """Its pieces are not in memory any more."""
-        self._account.give_back(self._pieces.nbytes)
-        self._pieces, self.count = np.empty(0, dtype=PIECES), 0
+        self._account.give_back(self.pieces.nbytes)
+        self.pieces, self.count = Pieces(), 0
 
-    def _around(self, low: int, high: int | None) -> npt.NDArray[np.void]:
+    def _around(self, low: int, high: int | None) -> Pieces:
         """The pieces that may have names from one on and below another."""
-        firsts = self._pieces["first"]
+        firsts = self.firsts
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
-        return self._pieces[begin:end]
+        return self.pieces.between(begin, end)
 
-    def _names(self, pieces: npt.NDArray[np.void]) -> Words:
-        names = np.empty(int(pieces["count"].sum()), dtype=np.uint64)
+    def _names(self, pieces: Pieces) -> Words:
+        names = np.empty(int(pieces.names.sum()), dtype=np.uint64)
         if len(names):
-            loops.decoded(*self._read(pieces), names)
+            loops.decoded(self._read(pieces), pieces.first, pieces.unit, pieces.names, names)
         return names
 
-    def _read(self, pieces: npt.NDArray[np.void]) -> tuple[Short, Words, Flags, npt.NDArray[np.int32]]:
-        """What some pieces have in the file, and their first names, units and counts."""
-        data = self._file.read(int(pieces["place"][0]), int(pieces["size"].sum()))
-        first, unit, count = (np.ascontiguousarray(pieces[name]) for name in ("first", "unit", "count"))
-        return data, first, unit, count
+    def _read(self, pieces: Pieces) -> Short:
+        """What some pieces have in the file."""
+        return self.file.read(int(pieces.place[0]), int(pieces.size.sum()))
+
+
+class Known:
+    """The names of several runs in a file."""
+
+    def __init__(self, file: File, runs: Sequence[Run]) -> None:
+        self._file = file
+        self._pieces = joined([run.pieces for run in runs]) if runs else Pieces()
+        self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
+
+    def strike(self, names: Words, kept: Flags) -> None:
+        """Sets `kept` to 0 for each of some ascending names that is among them."""
+        buffer = np.empty(LARGEST * TOGETHER, dtype=np.uint16)
+        if len(names) and not loops.struck(self._file.number, self._ends, *self._pieces, names, kept, buffer):
+            raise self._file.unreadable()

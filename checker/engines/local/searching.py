@@ -229,6 +229,8 @@ class Search(Levelwise):
     def _between_levels(self) -> None:
         expected = forecast([level.distinct for level in self.history if level.distinct])
         self.store.expect(0 if expected is None else expected.low)
+        for worker in self._workers:
+            worker.own = self.store.for_more(worker.own, self.store.total)
         return_free_memory()
         if self.checkpoint is not None and self.checkpoint.due:
             self._keep()
