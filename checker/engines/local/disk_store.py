@@ -17,7 +17,7 @@ from isrcheck.checker.engines.local import loops, run_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
 from isrcheck.checker.engines.local.runs import File, Known, Run
-from isrcheck.checker.engines.local.stored import Each, Stored
+from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 1 << 25
@@ -71,7 +71,7 @@ class DiskStore(Stored):
         self._spilled: list[Run] = []
         self._next: Run | None = None
         self._settled = False
-        self._states, self._overflow = File(folder), File(folder)
+        self._states, self._overflow = File(folder), [File(folder) for _ in range(workers)]
         self.turn = np.uint64(0)
         if sample is not None:
             self.insert(sample)
@@ -93,19 +93,13 @@ class DiskStore(Stored):
         ):  # fmt: skip
             self.make_room()
 
-    def make_room(self, each: Each | None = None) -> None:
+    def make_room(self, each: Each = one_by_one) -> None:
         """Names that are found more than once are so no more; if they are many all the same they go to the disk."""
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
             # Who is nearly full is soon: all wait once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
-            if each is None:
-                for worker in workers:
-                    self._reduce(worker)
-            else:
-                each(self._reduce, workers)
-            for worker in workers:
-                self._relieve(worker)
+            each(self._relieve, workers)
 
     def _reduce(self, worker: int) -> None:
         """What a worker has found, in ascending order, each name once."""
@@ -114,11 +108,12 @@ class DiskStore(Stored):
 
     def _relieve(self, worker: int) -> None:
         """Makes room where a worker has found much: in memory if it may have more, or by a run on disk."""
+        self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
             return
         if 2 * len(found) > self._room or not self._grow(worker):
-            run = Run(self._overflow, self._account)
+            run = Run(self._overflow[worker], self._account)
             run.add(found[:count])
             self._spilled.append(run)
             self.filled[worker][0] = 0
@@ -152,17 +147,12 @@ class DiskStore(Stored):
         """The names of the states of a whole level, turned; about so many at a time."""
         yield from self._levels[level - 1].blocks(largest)
 
-    def settle(self, look: Callable[[Words], None], each: Each | None = None, mapped: Mapped = map) -> None:
+    def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
         """What is found and not known is behind the last whole level now; `look` gets its turned names.
 
         `each` and `mapped` may do several parts at once.
         """
-        workers = range(len(self.found))
-        if each is None:
-            for worker in workers:
-                self._reduce(worker)
-        else:
-            each(self._reduce, workers)
+        each(self._reduce, range(len(self.found)))
         sources = [found[: filled[0]] for found, filled in zip(self.found, self.filled, strict=True)]
         self._next = run = Run(self._states, self._account)
         known = Known(self._states, self._levels)
@@ -193,7 +183,8 @@ class DiskStore(Stored):
         for filled in self.filled:
             filled[0] = 0
         self._spilled, self._next, self._settled = [], None, False
-        self._overflow.clear()
+        for file in self._overflow:
+            file.clear()
 
 
 def _together(parts: list[Words]) -> Words:

@@ -11,7 +11,7 @@ from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.team import Worker
 from isrcheck.checker.kernel.layout import Words
 
-FRONTIER: Final = 1 << 16
+FRONTIER: Final = 1 << 18
 """So many states of a level are expanded before the next are read."""
 
 
@@ -23,7 +23,7 @@ class DiskSearch(Search):
     def _expand(self, level: int) -> None:
         for worker in self._workers:
             worker.begin()
-        for names in self.store.names(level, FRONTIER):
+        for names in self._team.ahead(self.store.names(level, FRONTIER)):
             self._expand_some(level, names)
 
     def _expand_some(self, level: int, frontier: Words) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.account import LINE, OutOfMemory
 from isrcheck.checker.engines.local.queue import CHUNK, Queue
-from isrcheck.checker.engines.local.stored import Each, Stored
+from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Layout, Words
 
@@ -171,18 +171,14 @@ class Store(Stored):
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
-    def make_room(self, each: Each | None = None) -> None:
+    def make_room(self, each: Each = one_by_one) -> None:
         """Let everything grow that is full, or nearly."""
         self.queue.make_room()
         self.dictionaries.make_room()
         rows = self.partitions
         full = (rows[:, loops.FULL] != 0) | (rows[:, loops.COUNT] * (1 + AHEAD) + 1 > rows[:, loops.ROOM])
         wanted: list[int] = np.flatnonzero(full | ~self._fits(rows)).tolist()
-        if each is None or len(wanted) < 2:
-            for p in wanted:
-                self._grow(p)
-        else:
-            each(self._grow, wanted)
+        each(self._grow, wanted)
 
     def _grow(self, p: int) -> None:
         """A partition with more room, or with the same but for larger numbers or deeper levels."""

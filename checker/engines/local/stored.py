@@ -12,6 +12,11 @@ Each = Callable[[Callable[[int], None], Iterable[int]], None]
 """Calls a function with each of some numbers, perhaps several at once."""
 
 
+def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:
+    for number in numbers:
+        function(number)
+
+
 class Stored(Names):
     """The states of whole levels, and what is behind them.
 
@@ -48,7 +53,7 @@ class Stored(Names):
         """Copies of the states of a whole level, about so many at a time."""
         raise NotImplementedError
 
-    def make_room(self, each: Each | None = None) -> None:
+    def make_room(self, each: Each = one_by_one) -> None:
         """Let everything grow that is full, or nearly."""
         raise NotImplementedError
 

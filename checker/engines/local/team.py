@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -106,6 +107,19 @@ class Team:
             for task in ahead:
                 task.cancel()
             wait(ahead)
+
+    def ahead(self, items: Iterator[A]) -> Iterator[A]:
+        """The items; each is made while the one before it is in use."""
+        if self._pool is None:
+            yield from items
+            return
+        coming = self._pool.submit(lambda: [*islice(items, 1)])
+        try:
+            while made := coming.result():
+                coming = self._pool.submit(lambda: [*islice(items, 1)])
+                yield made[0]
+        finally:
+            wait([coming])
 
     def dismiss(self) -> None:
         if self._pool is not None:
