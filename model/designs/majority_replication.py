@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.majority_crashes import CrashingReplicas
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     asked,

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, sentences
-from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.topics import Topics
+from isrcheck.model.designs.controller import Controller, any_controller
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, budget, enum, number, per, record, set_of, setting, when
 
 
-class Reassignment(Topics):
+class Reassignment(Controller):
     """on_partitions_reassigned; switched off without `reassignments`."""
 
     abstract = True

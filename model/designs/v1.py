@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.watched_replicas import WatchedReplicas
 from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some

@@ -1,7 +1,7 @@
 """V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
-What a reader of the page looks for is in the files it is built from: logs, produce and commit in `logs`; the fetcher
-in `fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
+What a reader of the page looks for is in the files it is built from: produce and commit in `logs`; the fetcher in
+`fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
 in `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
 reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. Here is checkLoadBalancing.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs import State, design_profiles, going_together
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.v2_topics import AdministeredTopics
 from isrcheck.model.designs.watches import Watch

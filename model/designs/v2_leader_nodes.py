@@ -14,8 +14,8 @@ from typing import Any
 
 from isrcheck.model.designs import State, v2_sentences
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import of_partition
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import now, of_partition
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.zookeeper_sentences import node_in_words

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import deletes_log
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
 from isrcheck.model.designs.v2_leaders import NewLeaders
 from isrcheck.model.designs.v2_sentences import queue_in_words, request_in_words, starts

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
 from isrcheck.model.designs.v2_queues import NOT_BY_A_LEADER
 from isrcheck.model.designs.v2_reassignment import ReassignedReplicas

@@ -15,9 +15,11 @@ from typing import Any
 
 from isrcheck.model.designs import State
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import now, of_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     asked,
@@ -38,7 +40,7 @@ LOAD = 60
 """Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
 
 
-class ZookeeperWatches(PartitionState):
+class ZookeeperWatches(PartitionState, DataPlane, Logs):
     """Sessions with watches on the paths of each partition."""
 
     abstract = True
