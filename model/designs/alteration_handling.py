@@ -65,7 +65,7 @@ class AlterationHandling(Alterations, Controller):
         meaning="with late_requests: requests are handled in the order in which they were sent, one after the other",
     )
 
-    # What other parts say.
+    # What `controlled_shutdown` and `topics` say.
     shutdowns: Any
     topic_id: Any
 

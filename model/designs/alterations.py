@@ -93,7 +93,7 @@ class Alterations(PartitionState):
         "the controller refuses both (KIP-841, KAFKA-14140)",
     )
 
-    # What other parts say.
+    # What `controller` and `topics` say.
     controller_failover: Any
     any_incarnation: Any
 

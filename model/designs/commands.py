@@ -37,7 +37,7 @@ class Commands(Controller):
 
     together = going_together.CONTROLLER
 
-    # What other parts say.
+    # What `topics` and `reassignment` say.
     topic_id: Any
     stop_replica_check: Any
 
