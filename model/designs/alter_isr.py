@@ -33,6 +33,7 @@ from isrcheck.model.designs.topics import Topics
 from isrcheck.model.language import action, becomes, broker, goal, some
 
 
+# The parts stand in the order in which `super()` asks them.
 class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Reassignment, Topics):
     """Leaders that have the ISR altered by the controller, which alone writes it."""
 

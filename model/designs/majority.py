@@ -23,6 +23,7 @@ from isrcheck.model.designs.majority_replication import PulledLogs
 from isrcheck.model.language import goal, setting, some
 
 
+# The parts stand in the order in which `super()` asks them.
 class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
     """Replicas that vote, and a leader that counts copies."""
 

@@ -21,6 +21,7 @@ from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, asked, becomes, broker, budget, goal, setting, some
 
 
+# The parts stand in the order in which `super()` asks them.
 class PrimaryBackup(PartitionState, DataPlane, Logs):
     """One decision about each partition, which brokers learn of one by one."""
 

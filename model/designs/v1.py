@@ -274,6 +274,17 @@ class ZookeeperListeners(WatchedReplicas):
         for p in self.all_partitions:
             self.forget_candidacy(s, p, b)
 
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
+    def broker_startup(self, s: State, b: Any) -> None:
+        """A broker whose last session is over starts, registers, and reads everything."""
+        s.require(~s.up.has(b), ~s.live.has(b))
+        s.up = s.up | {b}
+        s.live = s.live | {b}
+        self.read_everything(s, b)
+
+    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"
+
     # --- goals ------------------------------------------------------------------------------------------------------
 
     @goal

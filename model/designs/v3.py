@@ -26,6 +26,7 @@ from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, broker, number, setting
 
 
+# The parts stand in the order in which `super()` asks them.
 class ControllerDesign(Commands, Reassignment, Topics):
     """Leaders that write the ISR to ZooKeeper, at the version that they know."""
 

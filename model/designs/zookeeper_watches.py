@@ -192,14 +192,3 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
         who = f"{b}, which still leads in its own eyes," if leads else f"{b}"
         return f"{who} gets a new ZooKeeper session, registers, and will read every path again"
-
-    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
-    def broker_startup(self, s: State, b: Any) -> None:
-        """A broker whose last session is over starts, registers, and reads everything."""
-        s.require(~s.up.has(b), ~s.live.has(b))
-        s.up = s.up | {b}
-        s.live = s.live | {b}
-        self.read_everything(s, b)
-
-    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
-        return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"
