@@ -86,7 +86,6 @@ class Alterations(PartitionState):
         meaning="requests that a leader sends again because no response has come, so that the controller gets them "
         "twice, at any time",
     )
-
     eligible_check = setting(
         True,
         meaning="fenced and stopping brokers do not join the ISR: no leader asks for a broker without a session, and "

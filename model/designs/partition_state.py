@@ -168,7 +168,7 @@ class PartitionState(Fetching):
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
-        return True
+        return s.assignment[p].replicas.has(b) if self.reassigns else True
 
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
@@ -192,7 +192,7 @@ class PartitionState(Fetching):
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader knows a follower as a replica of the partition."""
-        return True
+        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
     # --- who may leave the ISR and join it ----------------------------------------------------------------------------
 

@@ -106,12 +106,6 @@ class Reassignment(Controller):
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
 
-    def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        return s.assignment[p].replicas.has(b) if self.reassigns else True
-
-    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
-
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         if self.reassigns:

@@ -124,9 +124,6 @@ class ReassignedReplicas(ZookeeperWatches):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        return s.assignment[p].replicas.has(b) if self.reassigns else True
-
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
@@ -138,9 +135,6 @@ class ReassignedReplicas(ZookeeperWatches):
         named = assignment.replicas.has(b)
         counts = named if self.replica_check == "assigned" else named | assignment.target.has(b)
         return counts & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else counts
-
-    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a follower is behind; one that was told to close, and fetches no more, will be."""
