@@ -73,7 +73,7 @@ class ControlledShutdown(Controller):
 
     def has_session(self, s: State, b: Any) -> Any:
         """Whether a broker is alive to those who do not ask the controller; one that is stopping still is."""
-        return super().has_session(s, b) | s.stopping.has(b) if self.shutdowns else super().has_session(s, b)
+        return s.live.has(b) | s.stopping.has(b) if self.shutdowns else super().has_session(s, b)
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
