@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs.logs import UNKNOWN
+from isrcheck.model.designs.replicas import UNKNOWN
 from isrcheck.model.language import every, for_all, invariant, needs
 
 

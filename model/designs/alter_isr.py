@@ -3,8 +3,8 @@
 On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs. A
 reader of the KIP finds requests and responses in `alterations`, the leader in `pending_isr` and the controller in
 `alteration_handling`. When a replica joins the ISR is in `partition_state` (how far it must be) and in the latter two
-(whether it may). Here is which settings of the data plane and of the control plane have one value, and a goal for each
-answer of the controller.
+(whether it may). Here is which settings of the data plane and of the control plane have one value, how a leader learns
+of another ISR by a command in its own epoch, and a goal for each answer of the controller.
 
 The controller is the one that was built upon ZooKeeper; `kraft` is the design without. It answers a leader by response
 alone; what it decides itself takes a new leader epoch. The text of KIP-497 is another way (`answer`): the controller
@@ -23,10 +23,18 @@ from typing import Any
 
 from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs.alteration_handling import AlterationHandling
-from isrcheck.model.language import goal, some
+from isrcheck.model.designs.commands import Commands
+from isrcheck.model.designs.controlled_shutdown import ControlledShutdown
+from isrcheck.model.designs.controller import any_controller
+from isrcheck.model.designs.pending_isr import PendingIsr
+from isrcheck.model.designs.reassignment import Reassignment
+from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.topics import Topics
+from isrcheck.model.language import action, becomes, broker, goal, some
 
 
-class AlterIsr(AlterationHandling):
+# The parts stand in the order in which `super()` asks them.
+class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Reassignment, Topics):
     """Leaders that have the ISR altered by the controller, which alone writes it."""
 
     invariants = (
@@ -37,7 +45,7 @@ class AlterIsr(AlterationHandling):
     )
     profiles = design_profiles.ALTER_ISR
 
-    startup = AlterationHandling.startup.with_default("controller")
+    startup = Commands.startup.with_default("controller")
 
     # What `v3` lets vary, as it was when KIP-497 was built.
     truncation = "on-fetch"
@@ -88,6 +96,43 @@ class AlterIsr(AlterationHandling):
     read_again: Any = None
     read_leader_and_isr: Any = None
     refuse_consumer: Any = None
+
+    # --- the leader hears by a command in its own epoch --------------------------------------------------------------
+
+    @property
+    def tells_by_command(self) -> bool:
+        """Whether a leader hears by a command that the ISR is as it asked for."""
+        return bool(self.answer == "before-write")
+
+    def changes_isr(self, s: State, b: Any, p: int, request: Any) -> Any:
+        """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
+        replica = s.replica[p][b]
+        later = (request.epoch == replica.epoch) & (request.version > replica.version)
+        later = later & self.is_current(s, b, request)
+        if self.has_topics and self.topic_id:
+            later = later & (request.incarnation == s.incarnation[p][b])
+        if self.stops_replicas:
+            later = later & (request.kind == "leader-and-isr")
+        return (request.leader == b) & self.leads(s, p, b) & later
+
+    def is_old_news(self, s: State, b: Any, p: int, request: Any) -> Any:
+        found = super().is_old_news(s, b, p, request)
+        return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
+
+    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
+    def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
+        """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
+        request = self.command(s, c, b, p)
+        s.require(self.changes_isr(s, b, p, request))
+        s.replica[p][b].isr = request.isr
+        self.adopt(s, p, b, request)
+        self.forget_pending(s, p, b, looks=True)
+        self.taken(s, c, b, request)
+
+    def told_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
+        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
+        return f"{self.taking_in_words(old, c, b, p)} and leads on: ISR {isr}, version {version}; nothing is pending"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

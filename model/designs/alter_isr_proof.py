@@ -12,7 +12,7 @@ from isrcheck.model.designs import State
 from isrcheck.model.designs.alter_isr import AlterIsr
 from isrcheck.model.designs.alterations import any_arriving_request
 from isrcheck.model.designs.controller import any_controller, any_place
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import broker, implies
 from isrcheck.model.language.proofs import Proof, lemma
 

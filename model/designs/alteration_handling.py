@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, sentences
-from isrcheck.model.designs.alterations import ERRORS, any_arriving_request, one_of
-from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.pending_isr import PendingIsr
+from isrcheck.model.designs.alterations import ERRORS, Alterations, any_arriving_request, one_of
+from isrcheck.model.designs.controller import Controller, any_controller
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     asked,
@@ -33,7 +32,7 @@ from isrcheck.model.language import (
 )
 
 
-class AlterationHandling(PendingIsr):
+class AlterationHandling(Alterations, Controller):
     """A controller's side of AlterIsr."""
 
     abstract = True
@@ -65,6 +64,10 @@ class AlterationHandling(PendingIsr):
         True,
         meaning="with late_requests: requests are handled in the order in which they were sent, one after the other",
     )
+
+    # What `controlled_shutdown` and `topics` say.
+    shutdowns: Any
+    topic_id: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.controlled_shutdown import ControlledShutdown
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     broker,
@@ -66,7 +66,7 @@ def one_of(value: Any, names: tuple[str, ...]) -> Any:
     return some(value == name for name in names)
 
 
-class Alterations(ControlledShutdown):
+class Alterations(PartitionState):
     """Requests for another ISR, and their responses."""
 
     abstract = True
@@ -86,6 +86,15 @@ class Alterations(ControlledShutdown):
         meaning="requests that a leader sends again because no response has come, so that the controller gets them "
         "twice, at any time",
     )
+    eligible_check = setting(
+        True,
+        meaning="fenced and stopping brokers do not join the ISR: no leader asks for a broker without a session, and "
+        "the controller refuses both (KIP-841, KAFKA-14140)",
+    )
+
+    # What `controller` and `topics` say.
+    controller_failover: Any
+    any_incarnation: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 

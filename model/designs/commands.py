@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, epoch_cache, going_together, sentences
-from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.reassignment import Reassignment
+from isrcheck.model.designs.controller import Controller, any_controller
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, broker, goal, implies, maximum, minimum, setting, some, when
 
 
-class Commands(Reassignment):
+class Commands(Controller):
     """Brokers that act on the controller's commands."""
 
     abstract = True
@@ -37,6 +36,10 @@ class Commands(Reassignment):
     )
 
     together = going_together.CONTROLLER
+
+    # What `topics` and `reassignment` say.
+    topic_id: Any
+    stop_replica_check: Any
 
     # --- which commands a broker follows ----------------------------------------------------------------------------
 

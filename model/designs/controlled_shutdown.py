@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.commands import Commands
+from isrcheck.model.designs.controller import Controller
 from isrcheck.model.language import action, becomes, broker, budget, every, implies, none, number, set_of, some, when
 
 
-class ControlledShutdown(Commands):
+class ControlledShutdown(Controller):
     """Brokers that stop in order."""
 
     abstract = True
@@ -72,8 +72,8 @@ class ControlledShutdown(Commands):
         super().register_again(s, b)
 
     def has_session(self, s: State, b: Any) -> Any:
-        """Whether a broker is alive to those who do not ask the controller."""
-        return s.live.has(b) | s.stopping.has(b) if self.shutdowns else s.live.has(b)
+        """Whether a broker is alive to those who do not ask the controller; one that is stopping still is."""
+        return s.live.has(b) | s.stopping.has(b) if self.shutdowns else super().has_session(s, b)
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, sentences
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     becomes,
@@ -45,7 +47,7 @@ def any_place(m: Any) -> Any:
     return number(0, m.channel_size - 1)
 
 
-class Controller(PartitionState):
+class Controller(PartitionState, DataPlane, Logs):
     """Elections of leaders and of controllers, and the channels to brokers."""
 
     abstract = True

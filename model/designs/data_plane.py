@@ -1,4 +1,4 @@
-"""What all designs share: logs, fetching, and here how a replica begins and ends a role, starts, stops and crashes.
+"""How a replica begins and ends a role, stops and crashes.
 
 With crashes, the *checkpoint* is the high watermark on disk. A replica begins with it when its broker starts again.
 
@@ -11,7 +11,8 @@ from typing import Any
 
 from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.fetching import Fetching
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.designs.producers import Producers
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, minimum, none, setting, some, when
 
 
@@ -19,7 +20,7 @@ def any_length(m: Any) -> Any:
     return m.any_end()
 
 
-class DataPlane(Fetching):
+class DataPlane(Fetching, Producers):
     """Replicas that copy a leader's log; how they come to their roles is the business of a design."""
 
     abstract = True
@@ -34,10 +35,8 @@ class DataPlane(Fetching):
         True, meaning="a checkpoint also keeps the high watermarks of replicas that have not started yet (KAFKA-1647)"
     )
 
-    @property
-    def needs_epoch_start(self) -> bool:
-        """Whether a leader must remember where its epoch began."""
-        return False
+    needs_epoch_start: Any
+    """`partition_state` says it: whether a leader must remember where its epoch began."""
 
     def replica_fields(self) -> dict[str, Any]:
         return {**super().replica_fields(), **({"epoch_start": self.any_end()} if self.needs_epoch_start else {})}
@@ -77,9 +76,6 @@ class DataPlane(Fetching):
             self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)
 
-    def forget_followers(self, s: State, p: int, b: Any) -> None:
-        s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
-
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         """Neither leads nor follows; what is volatile is lost, and the high watermark is what the disk says."""
         replica = s.replica[p][b]
@@ -87,6 +83,7 @@ class DataPlane(Fetching):
         replica.leader = none
         replica.epoch = -1
         replica.isr = set()
+        replica.version = 0
         replica.high_watermark = high_watermark
         if self.asks_where_epochs_end:
             replica.truncating = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, epoch_cache, sentences
-from isrcheck.model.designs.logs import Logs, any_partition
+from isrcheck.model.designs.replicas import Replicas, any_partition
 from isrcheck.model.language import (
     action,
     becomes,
@@ -29,7 +29,7 @@ from isrcheck.model.language import (
 )
 
 
-class Fetching(Logs):
+class Fetching(Replicas):
     """Followers that truncate and fetch."""
 
     abstract = True
@@ -149,6 +149,12 @@ class Fetching(Logs):
         length = when(known, when(floor == epoch, minimum(back, end), back), minimum(end, own_end))
         done = (end < 0) | ~known | (floor == epoch)
         return when(end < 0, high_watermark, length), done
+
+    def keep(self, s: State, p: int, b: Any, length: Any) -> None:
+        """Truncates a log, and its epoch cache with it."""
+        s.log[p][b].truncate(length)
+        if self.has_epoch_cache:
+            s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
 
     def truncate_to(self, s: State, p: int, follower: Any, length: Any) -> None:
         self.keep(s, p, follower, length)

@@ -16,7 +16,7 @@ def _has_epochs_of_its_own(m: Any) -> bool:
     return bool(m.truncation in ("kip-101", "kip-279", "kip-320"))
 
 
-LOGS: Final[Together] = (
+REPLICAS: Final[Together] = (
     clash(
         "min_isr",
         "replicas",

@@ -1,50 +1,16 @@
-"""Logs, high watermarks, produce, commit and consume: what every design of Kafka's replication has in common.
+"""Produce, commit and consume: what a leader does with its log.
 
-A *broker* is up or not. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
-watermark; its *role*, the leader and epoch it knows, its copy of the ISR and its high watermark are volatile. Offsets
-count from 0; a log end offset and a high watermark are exclusive ends.
-
-*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step. docs/ghosts.md says
-of each what is recorded, when and by whom.
-
-Left out: record batches, quotas, log segments and retention; time (whatever may time out may do so at any moment).
+Left out: record batches, quotas.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, epoch_cache, going_together, sentences
+from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.producers import Producers
-from isrcheck.model.language import (
-    action,
-    asked,
-    becomes,
-    broker,
-    budget,
-    enum,
-    every,
-    flag,
-    goal,
-    minimum,
-    none,
-    number,
-    optional,
-    per,
-    record,
-    sequence,
-    set_of,
-    setting,
-    some,
-    when,
-)
-
-UNKNOWN = -1
-"""A follower's log end offset of which its leader has not heard in this leadership."""
-
-
-def any_partition(m: Any) -> Any:
-    return number(0, m.partitions - 1)
+from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.language import action, asked, becomes, broker, every, goal, minimum, none, some, when
 
 
 class Logs(Producers):
@@ -52,166 +18,7 @@ class Logs(Producers):
 
     abstract = True
 
-    replicas = setting(2, at_least=1, at_most=5, counts=broker, meaning="brokers, each a replica of each partition")
-    partitions = setting(1, at_least=1, at_most=2, meaning="partitions")
-    log_size = setting(
-        2,
-        at_least=1,
-        at_most=6,
-        meaning="records a log can hold",
-        bound=lambda m, s: some(s.log[p][b].is_full for p in m.all_partitions for b in m.brokers),
-    )
-    max_records = setting(
-        1,
-        at_least=1,
-        at_most=6,
-        meaning="records ever written",
-        bound=lambda m, s: s.next_record_id == m.max_records,
-    )
-    max_leader_epoch = setting(
-        2,
-        at_least=0,
-        at_most=9,
-        meaning="greatest leader epoch; leader epochs count from 0",
-        bound=lambda m, s: m.greatest_epoch_is_reached(s),
-    )
-    min_isr = setting(
-        1, at_least=1, at_most=5, meaning="min.insync.replicas: a leader with a smaller ISR takes no writes"
-    )
-    acks_one = setting(False, meaning="producers may also ask for acks=1")
-    acknowledgement = setting(
-        "own-epoch",
-        choices=("own-epoch", "until-deposed", "until-answered"),
-        meaning="which producers a leader acknowledges when its high watermark passes their records. own-epoch: those "
-        "that wrote in its epoch; until-deposed: all that wait for it, until it follows or stops; until-answered: all "
-        "that wait for it, until it stops (KAFKA-1148)",
-    )
-    retries = budget(
-        at_most=3,
-        meaning="how many more times a producer that gets no answer sends its record, before the next record",
-    )
-    idempotence = setting(False, meaning="a leader does not append a record that its log has already (KIP-98)")
-    consumers = setting(False, meaning="consumers read up to the high watermark")
-    follower_reads = setting(False, meaning="consumers may also read from followers (KIP-392)")
-    past_high_watermark = setting(
-        "empty",
-        choices=("empty", "out-of-range"),
-        meaning="what a leader answers to a consumer that reads between its high watermark and its log end. empty: no "
-        "record; out-of-range: an error",
-    )
-    crashes = budget(at_most=3, meaning="crashes that lose only what is volatile")
-    lossy_crashes = budget(
-        at_most=3, meaning="crashes that also lose records at the end of the logs that were not flushed"
-    )
-    truncation = setting(
-        "high-watermark",
-        choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
-        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
-        "kip-279: it truncates by leader epochs, as that KIP says; kip-320: so too, and fetches carry the leader "
-        "epoch; on-fetch: fetches also carry the epoch of the last record, and their answer says where logs diverge "
-        "(KAFKA-10554)",
-    )
-    records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
-
-    together = going_together.LOGS
-
-    # --- variables --------------------------------------------------------------------------------------------------
-
-    @property
-    def all_partitions(self) -> range:
-        return range(self.partitions)
-
-    @property
-    def has_crashes(self) -> bool:
-        return bool(self.crashes or self.lossy_crashes)
-
-    @property
-    def has_epoch_cache(self) -> bool:
-        return bool(self.truncation != "high-watermark")
-
-    def variables(self) -> dict[str, Any]:
-        """Logs and replicas by partition and broker; features that are off have no variables."""
-        found: dict[str, Any] = {
-            "log": sequence(self.any_record(), self.log_size),
-            "replica": record(**self.role_fields(), **self.replica_fields()),
-            "known_end": per(broker, self.any_end(UNKNOWN)),
-            **self.replica_variables(),
-        }
-        each: dict[str, Any] = {n: per(any_partition(self), per(broker, domain)) for n, domain in found.items()}
-        each["next_record_id"] = number(0, self.max_records)
-        if self.has_crashes:
-            each["up"] = set_of(broker)
-        for name in ("crashes", "lossy_crashes"):
-            if getattr(self, name):
-                each[name] = number(0, getattr(self, name))
-        return {**each, **self.ghosts()}
-
-    def role_fields(self) -> dict[str, Any]:
-        """Volatile fields of each replica: its role, its leader, and its part in committing."""
-        return {
-            "role": enum("none", "follower", "leader"),
-            "leader": optional(broker),
-            "epoch": self.any_epoch(-1),
-            "isr": set_of(broker),
-            "high_watermark": self.any_end(),
-        }
-
-    def any_epoch(self, least: int = 0) -> Any:
-        return number(least, self.max_leader_epoch)
-
-    def any_end(self, least: int = 0) -> Any:
-        return number(least, self.log_size)
-
-    def any_record(self) -> Any:
-        return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
-
-    def replica_fields(self) -> dict[str, Any]:
-        """Further volatile fields of each replica."""
-        return {}
-
-    def replica_variables(self) -> dict[str, Any]:
-        """Fields of each replica with a variable of their own: durable ones, and those that are seldom there."""
-        found: dict[str, Any] = {}
-        if self.has_epoch_cache:
-            found["epoch_cache"] = epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size)
-        if self.has_crashes:
-            found["checkpoint"] = self.any_end()
-        return found
-
-    def ghosts(self) -> dict[str, Any]:
-        """The ghosts: records committed at each offset, leaders by epoch, and records acknowledged and consumed."""
-        records = sequence(self.any_record(), self.log_size)
-        ids = number(0, self.max_records - 1)
-        by = per(self.any_epoch(), optional(broker))
-        partition = record(records=records, rewritten=flag, by=by, by_two=flag)
-        found = {"committed": per(any_partition(self), partition), "acknowledged": per(ids, flag)}
-        if self.acks_one:
-            found["acknowledged_by_one"] = per(ids, flag)
-        found |= self.producer_variables()
-        if self.consumers:
-            found["consumed"] = per(any_partition(self), records)
-            found["told_out_of_range"] = per(any_partition(self), flag)
-        return found
-
     # --- words ------------------------------------------------------------------------------------------------------
-
-    def greatest_epoch_is_reached(self, s: State) -> Any:
-        return some(s.replica[p][b].epoch == self.max_leader_epoch for p in self.all_partitions for b in self.brokers)
-
-    def is_up(self, s: State, b: Any) -> Any:
-        return s.up.has(b) if self.has_crashes else True
-
-    def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker believes that it leads the partition; a zombie does."""
-        return (s.replica[p][b].role == "leader") & self.is_up(s, b)
-
-    def follows(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        replica = s.replica[p][follower]
-        return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
-
-    def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
-        """A log end offset as the leader knows it: its own, or that of a follower's last fetch."""
-        return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
     def quorum_isr(self, s: State, p: int, leader: Any) -> Any:
         """The replicas that must have a record before the leader commits it."""
@@ -228,25 +35,6 @@ class Logs(Producers):
     def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
         """Whether what a leader commits is on as many replicas as min.insync.replicas asks for."""
         return self.quorum_isr(s, p, leader).size >= self.min_isr
-
-    def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads that should."""
-        return self.leads(s, p, b)
-
-    def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether what a replica commits and serves belongs to the current topic."""
-        return True
-
-    def keep(self, s: State, p: int, b: Any, length: Any) -> None:
-        """Truncates a log, and its epoch cache with it."""
-        s.log[p][b].truncate(length)
-        if self.has_epoch_cache:
-            s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
-
-    def noted_epoch(self, s: State, p: int, b: Any, epoch: Any, start: Any) -> Any:
-        """The epoch cache after a record of an epoch was appended at an offset."""
-        cache = s.epoch_cache[p][b]
-        return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache
 
     # --- produce and commit -----------------------------------------------------------------------------------------
 

@@ -17,11 +17,14 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, design_profiles, going_together
+from isrcheck.model.designs.majority_crashes import CrashingReplicas
 from isrcheck.model.designs.majority_messages import LateMessages
+from isrcheck.model.designs.majority_replication import PulledLogs
 from isrcheck.model.language import goal, setting, some
 
 
-class MajorityVote(LateMessages):
+# The parts stand in the order in which `super()` asks them.
+class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
     """Replicas that vote, and a leader that counts copies."""
 
     invariants = (

@@ -45,6 +45,9 @@ class CrashingReplicas(ElectionsByMajority):
     )
     restarts = setting(True, meaning="a broker that has crashed starts again")
 
+    # What `majority_replication` says.
+    record_in_words: Any
+
     # --- what is flushed --------------------------------------------------------------------------------------------
 
     @property
@@ -157,10 +160,6 @@ class CrashingReplicas(ElectionsByMajority):
             elif before.voted and not after.voted:
                 words.append(f"its vote in epoch {before.epoch}")
         return f"{', '.join(words)}: that had not reached its disk"
-
-    def record_in_words(self, found: Any) -> str:
-        """A record, which may be the empty one of a new leader."""
-        return f"record {found.id} of epoch {found.epoch}"
 
     @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def restart(self, s: State, b: Any) -> None:

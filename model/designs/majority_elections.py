@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import UNKNOWN, Logs, any_partition
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.replica_sentences import now
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.language import (
     action,
     asked,

@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.majority_replication import PulledLogs
+from isrcheck.model.designs.majority_elections import ElectionsByMajority
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     becomes,
@@ -44,7 +44,7 @@ def any_place(m: Any) -> Any:
     return number(0, max(m.late_messages - 1, 0))
 
 
-class LateMessages(PulledLogs):
+class LateMessages(ElectionsByMajority):
     """Messages that arrive when nobody awaits them any more; without `late_messages` there are none."""
 
     abstract = True
@@ -63,6 +63,12 @@ class LateMessages(PulledLogs):
         meaning="which late messages a replica ignores in a later epoch. both: votes, and fetches with their answers, "
         "as Raft asks for; votes or fetches: only those; none: no message",
     )
+
+    # What `majority_replication` says of those in time, and what `majority_crashes` does: what is on disk.
+    pulls: Any
+    fits: Any
+    record_in_words: Any
+    flush: Any
 
     # --- the network ------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.majority_crashes import CrashingReplicas
+from isrcheck.model.designs.majority_elections import ElectionsByMajority
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     asked,
@@ -26,7 +26,7 @@ from isrcheck.model.language import (
 )
 
 
-class PulledLogs(CrashingReplicas):
+class PulledLogs(ElectionsByMajority):
     """Followers that copy their leader, and leaders that commit."""
 
     abstract = True
@@ -37,6 +37,10 @@ class PulledLogs(CrashingReplicas):
     first_record = setting(
         True, meaning="a new leader with records of earlier epochs first writes an empty record, which commits them"
     )
+
+    # What `majority_crashes` does: what is on disk.
+    flush: Any
+    truncate_flushed: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -134,6 +138,7 @@ class PulledLogs(CrashingReplicas):
         return f"{follower} fetches from {leader} at offset {end} and {got}{raised}{learns}"
 
     def record_in_words(self, found: Any) -> str:
+        """A record, which may be the empty one of a new leader."""
         name = "the empty record" if found.id == self.empty_record else f"record {found.id}"
         return f"{name} of epoch {found.epoch}"
 

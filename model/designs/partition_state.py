@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, going_together, sentences
-from isrcheck.model.designs.data_plane import DataPlane
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
+from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.language import (
     action,
     asked,
@@ -32,7 +32,7 @@ from isrcheck.model.language import (
 )
 
 
-class PartitionState(DataPlane):
+class PartitionState(Fetching):
     """Sessions of brokers, and the decision about each partition."""
 
     abstract = True
@@ -69,6 +69,7 @@ class PartitionState(DataPlane):
 
     @property
     def needs_epoch_start(self) -> bool:
+        """Whether a leader must remember where its epoch began."""
         return bool(self.expand_guard in ("epoch-start", "at-fetch"))
 
     @property
@@ -155,9 +156,19 @@ class PartitionState(DataPlane):
         """Whether a replica follows a leader in the present epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
+    @property
+    def has_topics(self) -> bool:
+        """Whether topics come and go."""
+        return False
+
+    @property
+    def reassigns(self) -> bool:
+        """Whether partitions may move."""
+        return False
+
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
-        return True
+        return s.assignment[p].replicas.has(b) if self.reassigns else True
 
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
@@ -181,11 +192,7 @@ class PartitionState(DataPlane):
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader knows a follower as a replica of the partition."""
-        return True
-
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        s.replica[p][b].version = 0
+        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
     # --- who may leave the ISR and join it ----------------------------------------------------------------------------
 
@@ -267,6 +274,10 @@ class PartitionState(DataPlane):
         return self.isr_in_words(old, new, p, b, f"with {follower}, {far} (its high watermark is {passed})")
 
     # --- sessions ---------------------------------------------------------------------------------------------------
+
+    def has_session(self, s: State, b: Any) -> Any:
+        """Whether a broker is alive to those who do not ask a controller."""
+        return s.live.has(b)
 
     def begin_session(self, s: State, b: Any) -> None:
         s.live = s.live | {b}

@@ -18,21 +18,16 @@ from typing import Any
 
 from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.alterations import AWAITING_NEWS, RETRIED, ROLLED_BACK, Alterations, any_request, one_of
-from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.controller import Controller
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, asked, becomes, broker, flag, set_of, setting, some, when
 
 
-class PendingIsr(Alterations):
+class PendingIsr(Alterations, Controller):
     """A leader's side of AlterIsr."""
 
     abstract = True
 
-    eligible_check = setting(
-        True,
-        meaning="fenced and stopping brokers do not join the ISR: no leader asks for a broker without a session, and "
-        "the controller refuses both (KIP-841, KAFKA-14140)",
-    )
     expand_guard = setting(
         "epoch-start",
         choices=("high-watermark", "epoch-start", "at-fetch"),
@@ -195,43 +190,6 @@ class PendingIsr(Alterations):
     def told_await_later_version(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         pending, error = new.replica[p][b].pending, self.error_in_words(old, p, b, request)
         return f"{b} is told {error}: something later was decided, and until it hears of it, {pending} is pending"
-
-    # --- the leader hears by a command in its own epoch --------------------------------------------------------------
-
-    @property
-    def tells_by_command(self) -> bool:
-        """Whether a leader hears by a command that the ISR is as it asked for."""
-        return bool(self.answer == "before-write")
-
-    def changes_isr(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
-        replica = s.replica[p][b]
-        later = (request.epoch == replica.epoch) & (request.version > replica.version)
-        later = later & self.is_current(s, b, request)
-        if self.has_topics and self.topic_id:
-            later = later & (request.incarnation == s.incarnation[p][b])
-        if self.stops_replicas:
-            later = later & (request.kind == "leader-and-isr")
-        return (request.leader == b) & self.leads(s, p, b) & later
-
-    def is_old_news(self, s: State, b: Any, p: int, request: Any) -> Any:
-        found = super().is_old_news(s, b, p, request)
-        return found & ~self.changes_isr(s, b, p, request) if self.tells_by_command else found
-
-    @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
-    def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
-        request = self.command(s, c, b, p)
-        s.require(self.changes_isr(s, b, p, request))
-        s.replica[p][b].isr = request.isr
-        self.adopt(s, p, b, request)
-        self.forget_pending(s, p, b, looks=True)
-        self.taken(s, c, b, request)
-
-    def told_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
-        isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
-        version = becomes(old.replica[p][b].version, new.replica[p][b].version)
-        return f"{self.taking_in_words(old, c, b, p)} and leads on: ISR {isr}, version {version}; nothing is pending"
 
     # --- when the high watermark is looked at -----------------------------------------------------------------------
 

@@ -13,20 +13,22 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, design_profiles
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, asked, becomes, broker, budget, goal, setting, some
 
 
-class PrimaryBackup(PartitionState):
+# The parts stand in the order in which `super()` asks them.
+class PrimaryBackup(PartitionState, DataPlane, Logs):
     """One decision about each partition, which brokers learn of one by one."""
 
     invariants = ("no-committed-loss", "acknowledged-is-not-lost-everywhere", "service-goes-on")
     profiles = design_profiles.PRIMARY_BACKUP
 
     controller_failover = False
-    reassigns = False
     lossy_crashes = 0
     expiries = 0
     checkpoint = "at-stop"  # nobody reads it again

@@ -16,45 +16,23 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.language import Model, UnknownName, broker, none, number, optional, per, record, some, when
+from isrcheck.model.designs.replicas import Replicas
+from isrcheck.model.language import UnknownName, none, some, when
 
 
-class Producers(Model):
+class Producers(Replicas):
     """What producers with acks=all wait for."""
 
     abstract = True
 
-    # What logs bring along.
-    acknowledgement: Any
-    retries: Any
-    idempotence: Any
-    partitions: Any
-    log_size: Any
-    max_records: Any
-    acks_one: Any
-    any_end: Any
     may_acknowledge: Any
-
-    @property
-    def remembers_producers(self) -> bool:
-        """Whether a ghost says where each producer waits."""
-        return bool(self.acknowledgement != "own-epoch")
+    """`logs` says it: whether what a leader commits is on enough replicas."""
 
     def check_settings(self) -> None:
         super().check_settings()
         for name in ("acknowledgement", "retries"):
             if getattr(self, name) not in ("own-epoch", 0) and self.partitions > 1:
                 raise UnknownName(f"{name} cannot tell partitions apart; set partitions to 1")
-
-    def producer_variables(self) -> dict[str, Any]:
-        """What was told, and what waiting and retrying producers need besides."""
-        ids = number(0, self.max_records - 1)
-        found: dict[str, Any] = {}
-        if self.remembers_producers:
-            found["waiting"] = per(ids, record(at=optional(broker), end=self.any_end()))
-        if self.retries:
-            found["retries"] = number(0, self.retries)
-        return found
 
     # --- a write ----------------------------------------------------------------------------------------------------
 

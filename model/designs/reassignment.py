@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, sentences
-from isrcheck.model.designs.controller import any_controller
-from isrcheck.model.designs.logs import any_partition
-from isrcheck.model.designs.topics import Topics
+from isrcheck.model.designs.controller import Controller, any_controller
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, budget, enum, number, per, record, set_of, setting, when
 
 
-class Reassignment(Topics):
+class Reassignment(Controller):
     """on_partitions_reassigned; switched off without `reassignments`."""
 
     abstract = True
@@ -106,12 +105,6 @@ class Reassignment(Topics):
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
-
-    def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        return s.assignment[p].replicas.has(b) if self.reassigns else True
-
-    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
 
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)

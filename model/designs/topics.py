@@ -15,7 +15,7 @@ from typing import Any
 
 from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.controller import Controller, any_controller
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, every, flag, number, per, record, setting, some
 
 

@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs import State, design_profiles, going_together
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.watched_replicas import WatchedReplicas
 from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some
@@ -273,6 +273,17 @@ class ZookeeperListeners(WatchedReplicas):
         super().stop(s, b, kept)
         for p in self.all_partitions:
             self.forget_candidacy(s, p, b)
+
+    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
+    def broker_startup(self, s: State, b: Any) -> None:
+        """A broker whose last session is over starts, registers, and reads everything."""
+        s.require(~s.up.has(b), ~s.live.has(b))
+        s.up = s.up | {b}
+        s.live = s.live | {b}
+        self.read_everything(s, b)
+
+    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+        return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

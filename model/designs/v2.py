@@ -1,7 +1,7 @@
 """V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
-What a reader of the page looks for is in the files it is built from: logs, produce and commit in `logs`; the fetcher
-in `fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
+What a reader of the page looks for is in the files it is built from: produce and commit in `logs`; the fetcher in
+`fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
 in `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
 reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. Here is checkLoadBalancing.
 
@@ -21,7 +21,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs import State, design_profiles, going_together
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
+from isrcheck.model.designs.v2_leaders import NewLeaders
+from isrcheck.model.designs.v2_queues import StateChangeQueues
+from isrcheck.model.designs.v2_reassignment import ReassignedReplicas
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.v2_topics import AdministeredTopics
 from isrcheck.model.designs.watches import Watch
@@ -29,7 +33,8 @@ from isrcheck.model.designs.zookeeper_sentences import leader_in_words
 from isrcheck.model.language import action, broker, goal, setting, some
 
 
-class LeaderCoordination(AdministeredTopics):
+# The parts stand in the order in which `super()` asks them.
+class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueues, NewLeaders, LeaderNodes):
     """Leaders that decide by themselves."""
 
     invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
@@ -47,10 +52,6 @@ class LeaderCoordination(AdministeredTopics):
     load_balancing = setting(False, meaning="a leader makes room for broker 0 to lead again, if that is in its ISR")
 
     together = going_together.V2
-
-    @property
-    def gives_up(self) -> bool:
-        return self.load_balancing or super().gives_up
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: State, p: int, b: Any) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from isrcheck.model.designs import State, v2_sentences
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import of_partition
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
 
@@ -73,12 +73,19 @@ class LeaderNodes(ZookeeperWatches):
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected")
     restarts = setting(True, meaning="a broker that crashed starts again")
 
+    # What `v2`, `v2_reassignment` and `v2_queues` say and do.
+    load_balancing: Any
+    reassignments: Any
+    is_replica: Any
+    forget_reassignment: Any
+    complete_request: Any
+
     # --- variables --------------------------------------------------------------------------------------------------
 
     @property
     def gives_up(self) -> bool:
         """Whether a leader may delete the leader node so that another one leads."""
-        return False
+        return bool(self.load_balancing or self.reassignments)
 
     def variables(self) -> dict[str, Any]:
         """Besides, a ghost: whether a broker has deleted the leader node of another."""
@@ -94,15 +101,6 @@ class LeaderNodes(ZookeeperWatches):
         return b in self.replicas_at_start
 
     # --- words ------------------------------------------------------------------------------------------------------
-
-    @property
-    def reassigns(self) -> bool:
-        """Whether partitions may move."""
-        return False
-
-    def is_replica(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker finds itself among the replicas of a partition when it looks."""
-        return True
 
     def may_lead(self, s: State, p: int, b: Any) -> Any:
         """Whether leaderElection has something to do: the replica is in the ISR, or that is empty."""
@@ -134,6 +132,7 @@ class LeaderNodes(ZookeeperWatches):
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         super().give_up_role(s, p, b, high_watermark)
         self.forget_candidacy(s, p, b)
+        self.forget_reassignment(s, p, b)
 
     def stop_leading(self, s: State, p: int, b: Any) -> None:
         """Stops committing and fetching; log and high watermark stay."""
@@ -203,6 +202,7 @@ class LeaderNodes(ZookeeperWatches):
         if self.needs_epoch_start:
             replica.epoch_start = 0
         self.forget_candidacy(s, p, b)
+        self.forget_reassignment(s, p, b)
         self.forget_followers(s, p, b)
 
     @action(p=any_partition, b=broker, actor="b")
@@ -214,8 +214,10 @@ class LeaderNodes(ZookeeperWatches):
         self.become_follower(s, p, b, leader, -1, self.follows_anew(s, p, b, "always"))
         s.replica[p][b].version = 0
         self.forget_candidacy(s, p, b)
+        self.forget_reassignment(s, p, b)
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 2)
+        self.complete_request(s, p, b)
 
     def follows_anew(self, s: State, p: int, b: Any, *skipping: str) -> Any:
         """Whether becomeFollower does anything: where `skip_same_leader` says so, only under another leader."""
@@ -271,17 +273,6 @@ class LeaderNodes(ZookeeperWatches):
         """Whether a broker has neither a role nor is becoming leader anywhere."""
         roles = [s.replica[p][b] for p in self.all_partitions]
         return every((replica.role == "none") & (replica.step == "none") for replica in roles)
-
-    @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
-    def broker_startup(self, s: State, b: Any) -> None:
-        """A broker whose former session is over starts its replicas and registers (brokerStartup)."""
-        s.require(~s.up.has(b), ~s.live.has(b))
-        s.up = s.up | {b}
-        self.start_replicas(s, b)
-
-    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
-        who = f"{b} runs again with {sentences.far(self, old, b)}, starts its replicas and registers"
-        return f"{who}: {self.started_in_words(old, new, b)}"
 
     def started_in_words(self, old: Any, new: Any, b: Any) -> str:
         """What becomes of each replica of a broker that starts."""

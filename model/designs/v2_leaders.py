@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import UNKNOWN, any_partition
 from isrcheck.model.designs.replica_sentences import now, of_partition
-from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
+from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.zookeeper_sentences import node_in_words
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, enum, every, listed, minimum, number, setting, when
 
 
-class NewLeaders(LeaderNodes):
+class NewLeaders(ZookeeperWatches):
     """becomeLeader, and the ISR as its leader writes it."""
 
     abstract = True
@@ -56,6 +56,16 @@ class NewLeaders(LeaderNodes):
         "commit, and only then may another leave (the page); high-watermark: at any time, at the high watermark; "
         "epoch-start: also at the start of the leader's epoch",
     )
+
+    # What `v2_leader_nodes` does.
+    unclean: Any
+    stop_leading: Any
+    delete_node: Any
+
+    # What `v2_queues` and `v2_reassignment` do as a leader begins.
+    complete_request: Any
+    find_reassignment: Any
+    found_in_words: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -243,6 +253,8 @@ class NewLeaders(LeaderNodes):
                 isr = when(caught_up & inside, isr | {f}, isr)
         self.write_isr(s, p, b, isr)
         replica.step = "none"
+        self.complete_request(s, p, b)
+        self.find_reassignment(s, p, b)
 
     def told_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
         end, isr = new.replica[p][b].high_watermark, new.replica[p][b].isr
@@ -252,7 +264,7 @@ class NewLeaders(LeaderNodes):
         if not others:
             waited = f"has waited long enough, and {some_other} has fetched up to offset {end}"
         written = f"{self.written_in_words(old, new, p)}{self.acknowledged_in_words(old, new)}"
-        return f"{self.becoming(old, p, b)} {waited}: it takes writes with {written}"
+        return f"{self.becoming(old, p, b)} {waited}: it takes writes with {written}{self.found_in_words(new, p, b)}"
 
     def written_in_words(self, old: Any, new: Any, p: int) -> str:
         before, after = old.state[p], new.state[p]

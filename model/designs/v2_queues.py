@@ -13,19 +13,19 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import deletes_log
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
-from isrcheck.model.designs.v2_leaders import NewLeaders
 from isrcheck.model.designs.v2_sentences import queue_in_words, request_in_words, starts
 from isrcheck.model.designs.zookeeper_sentences import far
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, enum, per, record, sequence, setting, some, when
 
 NOT_BY_A_LEADER = -1
 """The epoch of requests that an administrator sends."""
 
 
-class StateChangeQueues(NewLeaders):
+class StateChangeQueues(ZookeeperWatches):
     """sendStateChange, stateChangeListener, startReplica, closeReplica; without requests there are no queues."""
 
     abstract = True
@@ -56,6 +56,14 @@ class StateChangeQueues(NewLeaders):
         "epoch; epoch-or-administrator: also those of administrators",
     )
     lifecycle = setting(False, meaning="a ghost variable follows each state change from its request to its completion")
+
+    # What `v2_leader_nodes` and `v2_reassignment` say.
+    restarts: Any
+    is_replica: Any
+    is_out_of_service: Any
+    start_replica: Any
+    start_replicas: Any
+    started_in_words: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -200,20 +208,6 @@ class StateChangeQueues(NewLeaders):
             )
         return f"{b} takes {request_in_words(self, request)} out of its queue and ignores it: {why}"
 
-    # --- the end of a start -----------------------------------------------------------------------------------------
-
-    @action(p=any_partition, b=broker, actor="b")
-    def become_follower_of_new_leader(self, s: State, p: int, b: Any) -> None:
-        """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
-        super().become_follower_of_new_leader(s, p, b)
-        self.complete_request(s, p, b)
-
-    @action(p=any_partition, b=broker, actor="b")
-    def start_leading(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
-        super().start_leading(s, p, b)
-        self.complete_request(s, p, b)
-
     # --- brokerStartup ----------------------------------------------------------------------------------------------
 
     @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts and m.has_queues)
@@ -230,18 +224,18 @@ class StateChangeQueues(NewLeaders):
     @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def broker_startup(self, s: State, b: Any) -> None:
         """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
-        if not self.has_queues:
-            super().broker_startup(s, b)
-            return
-        s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
-        if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
-            s.require(self.is_out_of_service(s, b))
+        if self.has_queues:
+            s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
+            if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
+                s.require(self.is_out_of_service(s, b))
+        else:
+            s.require(~s.up.has(b), ~s.live.has(b))
+            s.up = s.up | {b}
         self.start_replicas(s, b)
 
     def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
-        if not self.has_queues:
-            return super().told_broker_startup(old, new, b)
-        return f"{b}, whose queue is empty, starts its replicas and registers: {self.started_in_words(old, new, b)}"
+        who = f"{b}, whose queue is empty," if self.has_queues else f"{b} runs again with {far(self, old, b)},"
+        return f"{who} starts its replicas and registers: {self.started_in_words(old, new, b)}"
 
     @action(b=broker, actor="b", where=lambda m: m.expiries)
     def register_again(self, s: State, b: Any) -> None:

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.replica_sentences import of_partition
-from isrcheck.model.designs.v2_queues import StateChangeQueues
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_sentences import deletes_node, sends
 from isrcheck.model.designs.zookeeper_sentences import leader_in_words
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import (
     action,
     becomes,
@@ -37,7 +37,7 @@ from isrcheck.model.language import (
 )
 
 
-class ReassignedReplicas(StateChangeQueues):
+class ReassignedReplicas(ZookeeperWatches):
     """onPartitionsReassigned, checkReassignedReplicas, completePartitionsReassignment; off without `reassignments`."""
 
     abstract = True
@@ -71,23 +71,28 @@ class ReassignedReplicas(StateChangeQueues):
         "one step",
     )
 
+    # What `v2_topics`, `v2_queues`, `v2_leaders` and `v2_leader_nodes` say and do.
+    deletion_check: Any
+    is_being_deleted: Any
+    send: Any
+    has_caught_up: Any
+    write_isr: Any
+    stop_leading: Any
+    give_up_node: Any
+
     # --- variables --------------------------------------------------------------------------------------------------
 
     @property
     def reassigns(self) -> bool:
-        return bool(self.reassignments or self.assigned_at_start)
+        return bool(self.reassignments or self.assigned_at_start or self.has_topics)
 
     @property
     def replicas_at_start(self) -> tuple[Any, ...]:
         return self.brokers[: self.assigned_at_start or self.replicas]
 
-    @property
-    def gives_up(self) -> bool:
-        return bool(self.reassignments)
-
     def phases(self) -> tuple[str, ...]:
         """What the path in partitions_reassigned says."""
-        return ("none", "requested")
+        return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:
         """Besides, of a leader: the AR and RAR that it knows, and how far it is with moving."""
@@ -119,21 +124,17 @@ class ReassignedReplicas(StateChangeQueues):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        return s.assignment[p].replicas.has(b) if self.reassigns else True
-
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
     def is_replica(self, s: State, p: int, b: Any) -> Any:
+        """Whether a broker finds itself among the replicas of a partition when it looks."""
         if not self.reassigns:
             return True
         assignment = s.assignment[p]
         named = assignment.replicas.has(b)
-        return named if self.replica_check == "assigned" else named | assignment.target.has(b)
-
-    def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        return s.replica[p][b].replicas.has(follower) if self.reassigns else True
+        counts = named if self.replica_check == "assigned" else named | assignment.target.has(b)
+        return counts & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else counts
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a follower is behind; one that was told to close, and fetches no more, will be."""
@@ -143,19 +144,8 @@ class ReassignedReplicas(StateChangeQueues):
         closed = (s.replica[p][b].moving == "closed") & ~s.replica[p][b].target.has(follower)
         return lags | (closed & ~self.follows(s, p, follower, b))
 
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        self.forget_reassignment(s, p, b)
-
-    def begin_candidacy(self, s: State, p: int, b: Any) -> None:
-        super().begin_candidacy(s, p, b)
-        self.forget_reassignment(s, p, b)
-
-    def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
-        super().become_follower(s, p, b, leader, epoch, truncates)
-        self.forget_reassignment(s, p, b)
-
     def forget_reassignment(self, s: State, p: int, b: Any) -> None:
+        """Who does not lead knows of no AR and RAR."""
         if self.reassigns:
             replica = s.replica[p][b]
             replica.replicas, replica.target, replica.moving = set(), set(), "none"
@@ -209,10 +199,8 @@ class ReassignedReplicas(StateChangeQueues):
         for f in self.brokers:
             self.send(s, p, f, new.has(f), "start", s.replica[p][b].epoch)
 
-    @action(p=any_partition, b=broker, actor="b")
-    def start_leading(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
-        super().start_leading(s, p, b)
+    def find_reassignment(self, s: State, p: int, b: Any) -> None:
+        """A new leader reads the replicas, and whether they shall be others."""
         if not self.reassigns:
             return
         assignment, replica = s.assignment[p], s.replica[p][b]
@@ -221,9 +209,10 @@ class ReassignedReplicas(StateChangeQueues):
         replica.target = when(moves, assignment.target, set())
         replica.moving = when(moves, "known", "none")
 
-    def told_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
-        led, moves = super().told_start_leading(old, new, p, b), self.reassigns and new.replica[p][b].moving == "known"
-        return f"{led}; it finds the reassignment to {new.replica[p][b].target}" if moves else led
+    def found_in_words(self, new: Any, p: int, b: Any) -> str:
+        """What reassignment a new leader has found."""
+        moves = self.reassigns and new.replica[p][b].moving == "known"
+        return f"; it finds the reassignment to {new.replica[p][b].target}" if moves else ""
 
     # --- checkReassignedReplicas ------------------------------------------------------------------------------------
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
 from isrcheck.model.designs.v2_queues import NOT_BY_A_LEADER
-from isrcheck.model.designs.v2_reassignment import ReassignedReplicas
 from isrcheck.model.designs.v2_sentences import sends
 from isrcheck.model.designs.zookeeper_sentences import leader_in_words, notified
+from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import (
     action,
     broker,
@@ -36,7 +36,7 @@ from isrcheck.model.language import (
 )
 
 
-class AdministeredTopics(ReassignedReplicas):
+class AdministeredTopics(ZookeeperWatches):
     """createTopic, addPartition, deletePartition, cleanFailedTopicCreationAttempt; off without `topic_changes`."""
 
     abstract = True
@@ -57,17 +57,13 @@ class AdministeredTopics(ReassignedReplicas):
         "long as the path with the replicas exists (the page)",
     )
 
+    # What `v2_queues` says and does.
+    queue_size: Any
+    send: Any
+
     @property
     def has_topics(self) -> bool:
         return bool(self.topic_changes)
-
-    @property
-    def reassigns(self) -> bool:
-        return self.has_topics or super().reassigns
-
-    def phases(self) -> tuple[str, ...]:
-        changes = ("creating", "deleting", "closing") if self.has_topics else ()
-        return (*super().phases(), *changes)
 
     def variables(self) -> dict[str, Any]:
         """Besides, whether each topic exists, and how often it was created."""
@@ -90,10 +86,6 @@ class AdministeredTopics(ReassignedReplicas):
 
     def is_owed(self, s: State, p: int) -> Any:
         return ~self.is_being_deleted(s, p) if self.has_topics else True
-
-    def is_replica(self, s: State, p: int, b: Any) -> Any:
-        named = super().is_replica(s, p, b)
-        return named & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else named
 
     def is_taken_out(self, s: State, p: int, replicas: Any) -> Any:
         """Whether no broker of some replicas has a request for the partition in its queue."""

@@ -1,7 +1,7 @@
 """V3: a controller decides, tells brokers by direct RPC, and a version guards the LeaderAndISR path.
 
-What a reader of the design's pages looks for is in the files it is built from: logs, produce and commit in `logs`;
-fetch and truncation in `fetching`; becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the
+What a reader of the design's pages looks for is in the files it is built from: produce and commit in `logs`; fetch
+and truncation in `fetching`; becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the
 LeaderAndISR path, sessions, and who is in sync in `partition_state`; on_broker_change and controller failover in
 `controller`; on_topic_change and init_leaders in `topics`; on_partitions_reassigned in `reassignment`; how a broker
 acts on commands (on_LeaderAndISRCommand, on_StopReplicaCommand) and starts (on_broker_startup) in `commands`. Here is
@@ -19,12 +19,15 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs import State, design_profiles, going_together, sentences
 from isrcheck.model.designs.commands import Commands
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.reassignment import Reassignment
+from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.topics import Topics
 from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, broker, number, setting
 
 
-class ControllerDesign(Commands):
+# The parts stand in the order in which `super()` asks them.
+class ControllerDesign(Commands, Reassignment, Topics):
     """Leaders that write the ISR to ZooKeeper, at the version that they know."""
 
     invariants = ("isr-sane", "no-committed-loss", "single-committed-leader-per-epoch")

@@ -10,7 +10,7 @@ from typing import Any
 
 from isrcheck.model.designs import State
 from isrcheck.model.designs.controller import any_controller, any_place
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v3 import ControllerDesign
 from isrcheck.model.language import broker, implies
 from isrcheck.model.language.proofs import Proof, lemma

@@ -15,9 +15,11 @@ from typing import Any
 
 from isrcheck.model.designs import State
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.logs import any_partition
+from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.replica_sentences import now, of_partition
+from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import (
     action,
     asked,
@@ -38,7 +40,7 @@ LOAD = 60
 """Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
 
 
-class ZookeeperWatches(PartitionState):
+class ZookeeperWatches(PartitionState, DataPlane, Logs):
     """Sessions with watches on the paths of each partition."""
 
     abstract = True
@@ -190,14 +192,3 @@ class ZookeeperWatches(PartitionState):
         leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
         who = f"{b}, which still leads in its own eyes," if leads else f"{b}"
         return f"{who} gets a new ZooKeeper session, registers, and will read every path again"
-
-    @action(b=broker, actor="b", where=lambda m: m.has_crashes)
-    def broker_startup(self, s: State, b: Any) -> None:
-        """A broker whose last session is over starts, registers, and reads everything."""
-        s.require(~s.up.has(b), ~s.live.has(b))
-        s.up = s.up | {b}
-        s.live = s.live | {b}
-        self.read_everything(s, b)
-
-    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
-        return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"

@@ -19,6 +19,7 @@ from isrcheck.invariants import consumers, control_plane, durability, eligible_l
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
+from isrcheck.model.designs.logs import Logs
 from isrcheck.model.language import Model, UnknownName, action
 from isrcheck.model.language.expressions import Leaf, topological
 from isrcheck.model.language.system import Predicate
@@ -281,7 +282,7 @@ BY_A_LINE_LESS: dict[str, tuple[str, FunctionType, str]] = {
     ),
     "commits-are-on-record": (
         "commit",
-        DataPlane.note_commit,
+        Logs.note_commit,
         "s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)",
     ),
 }

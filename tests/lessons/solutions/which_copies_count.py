@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck import action, broker, count, when
-from isrcheck.model.designs.logs import any_partition
 from isrcheck.model.designs.majority import MajorityVote
+from isrcheck.model.designs.replicas import any_partition
 
 
 class WhichCopiesCount(MajorityVote):
