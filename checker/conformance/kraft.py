@@ -166,7 +166,7 @@ def _stop_partitions(x: Moment) -> list[Command]:
 
 
 def _stop(x: Moment) -> list[Command]:
-    """A broker stops, by kill -9, with a lost end of its log, or as it was told to. Answers that it has sent are lost."""
+    """A broker stops, by kill -9, with a lost end of its log, or as it was told to. Its answers are lost."""
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
     clean = clean or (x.action == "crash" and x.model.clean_crashes)
