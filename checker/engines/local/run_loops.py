@@ -1,4 +1,4 @@
-"""The loops of a search whose known states are sorted names on disk, compiled by Numba; see `disk`."""
+"""The loops, compiled by Numba, of a search whose known states are sorted names on disk; see `disk_store`."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
 
@@ -30,16 +30,16 @@ from isrcheck.checker.engines.local.loops import (
 )
 
 PIECE: Final = 1 << 12
-"""Names of a run that are written together: what is known of them without reading them is an entry of its index."""
+"""How many names of a run are written together. The index of a run, which is in memory, has one entry for them."""
 DIGIT: Final = 11
 _DIGIT: Final = np.uint64((1 << DIGIT) - 1)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""A bucket of a sort has so many names, as a power of two; it has more where names lie unevenly."""
+"""The names in a bucket of a sort, as a power of two. A bucket has more if names are distributed unevenly."""
 FEW: Final = 32
-"""So many are sorted by insertion."""
+"""Up to this many numbers are sorted by insertion."""
 LARGEST: Final = 6
-"""Numbers of 16 bits that a name in a run takes at most."""
+"""The most 16-bit numbers that a name in a run takes."""
 _MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
@@ -49,9 +49,10 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 @_compiled
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Writes the names of pending states behind the first `filled[0]` of those `found`; whether there was room for all.
+    """Writes the names of pending states behind the first `filled[0]` of those `found`. Returns whether there was room.
 
-    `cursor` says how many are pending, and how many of these are named. A name is turned by `turn` bits, 0 or 32.
+    `cursor` says how many states are pending, and how many of these are named. A name is turned by `turn` bits, 0 or
+    32.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -73,10 +74,10 @@ def gather(
     functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
     scratch, memo, found, filled, tally, totals, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of the states with the names of `frontier`, of about `work` of them, or until
-    something must grow: the names of their successors go behind the first `filled[0]` of those `found`.
+    """One worker's part of the expansion of about `work` states with the names in `frontier`, or until something must
+    grow. The names of the successors go behind the first `filled[0]` of those `found`.
 
-    A batch has `1 << bits` states. `functions` are as `loops.advance` has them.
+    A batch has `1 << bits` states. `functions` are those of `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
@@ -115,11 +116,11 @@ def gather(
 
 @_compiled
 def sorted_distinct(names, other):
-    """Brings the distinct ones of some names to the front, in ascending order; how many they are.
+    """Brings the distinct names to the front, in ascending order. Returns their number.
 
-    Names are sorted by their first bits into buckets, and each bucket, which fits into a cache, digit by digit, the
-    least first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key* is
-    these bits alone. Where what is left of a key behind the first bits is short enough, a bucket has half the size.
+    Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
+    least digit first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key*
+    consists of these bits only. If the rest of a key after the first bits is short enough, a bucket has half the size.
     """
     if len(names) == 0:
         return 0
@@ -139,16 +140,17 @@ def sorted_distinct(names, other):
 def _bits(number):
     """How many bits a number has."""
     bits = 0
-    while number >> np.uint64(bits // 2) >> np.uint64(bits - bits // 2) != 0:  # no shift by 64
+    while number >> np.uint64(bits // 2) >> np.uint64(bits - bits // 2) != 0:  # avoids a shift by 64
         bits += 1
     return bits
 
 
 @_compiled
 def _bucketed(names, here, there, low, first, rest):
-    """`sorted_distinct` with the buckets in `here` and as much room `there`, which may be `names` itself.
+    """`sorted_distinct` with the buckets in `here` and equal room in `there`, which may be `names` itself.
 
-    A key has `first` bits, which tell the bucket, and `rest` behind them, `low` of both from a name's lower half.
+    A key has `first` bits, which give the bucket, and `rest` bits after them. `low` bits of a key come from a name's
+    lower half.
     """
     begins = np.zeros((1 << first) + 1, dtype=np.int64)
     shift, kept = np.uint64(rest), (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
@@ -169,7 +171,7 @@ def _bucketed(names, here, there, low, first, rest):
         before, last = np.uint64(bucket) << shift, np.uint64(0)
         ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
         for i in range(end - begin):
-            key = before | np.uint64(ascending[i])  # which what is written may be in the place of
+            key = before | np.uint64(ascending[i])  # read it first, because the write may overwrite it
             if i == 0 or key != last:
                 names[count] = (key & ~mask) << (_HALF - low) | key & mask
                 count += 1
@@ -179,13 +181,13 @@ def _bucketed(names, here, there, low, first, rest):
 
 @_compiled
 def _key(name, low):
-    """The two halves of a name without the bits between them, of which the lower half has `low`."""
+    """The two halves of a name without the bits between them; the lower half has `low` bits."""
     return name >> _HALF << low | name & _LOW
 
 
 @_compiled
 def _ascending(here, there, bits, counts):
-    """Numbers of so many bits in ascending order, `here` or `there`; both are written."""
+    """Sorts numbers of `bits` bits. The result is in `here` or `there`; both are overwritten."""
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i
@@ -213,10 +215,10 @@ def _ascending(here, there, bits, counts):
 
 @_compiled
 def encoded(names, firsts, sizes, units, out):
-    """Ascending names as numbers of 16 bits: of each piece the first one is in `firsts`, of the others the differences.
+    """Encodes ascending names in 16-bit numbers: the first name of each piece in `firsts`, then the differences.
 
-    A difference takes `units[p]` numbers, 1 or 2, the low one first, or if it is too large these are all ones and 4
-    follow. `sizes` are how many the pieces take; their sum is returned.
+    A difference takes `units[p]` numbers, 1 or 2, the low one first. If it is too large, these are all ones and 4
+    numbers follow. `sizes` are the numbers that the pieces take. Returns their sum.
     """
     at = 0
     for p in range(len(firsts)):
@@ -280,7 +282,7 @@ def decoded(data, firsts, units, counts, out):
 
 @_compiled
 def struck(data, firsts, sizes, units, counts, names, kept):
-    """Takes from the sorted `names` those in some pieces: `kept` is 0 for them then."""
+    """Sets `kept` to 0 for each of the sorted `names` that occurs in some pieces."""
     begin = i = 0
     for p in range(len(firsts)):
         name, at, unit = firsts[p], begin, np.int64(units[p])
@@ -316,7 +318,7 @@ def struck(data, firsts, sizes, units, counts, names, kept):
 
 @_compiled
 def looked(functions, words, half, pairs, pages, names, scratch, rows, totals, weight):
-    """Adds the verdicts of `survey` and `weights` on the states with some names to `totals` and `weight`."""
+    """Adds the verdicts of `survey` and `weights` on the states with these names to `totals` and `weight`."""
     here, states = np.uint64(names.ctypes.data), np.uint64(rows.ctypes.data)
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)

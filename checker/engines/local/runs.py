@@ -1,4 +1,4 @@
-"""Runs: distinct names in ascending order in a file, as differences that take two bytes each or a few more."""
+"""Runs: distinct names in ascending order in a file, stored as differences of two bytes each or a few more."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
 from isrcheck.checker.kernel.layout import Words
 
 Short = npt.NDArray[np.uint16]
-"""What a file has."""
+"""The numbers in a file."""
 Flags = npt.NDArray[np.uint8]
 TOGETHER: Final = 16 * PIECE
-"""So many names are read or written at once."""
+"""How many names are read or written at once."""
 PIECES: Final = np.dtype(
     [("first", np.uint64), ("place", np.int64), ("size", np.int32), ("count", np.int32), ("unit", np.uint8)]
 )
-"""What is in memory of a piece: its first name, where it begins in the file, how many numbers it has there and how many
-names, and how many numbers a difference takes (`run_loops`)."""
+"""The data of a piece in memory: its first name, where it begins in the file, how many numbers it has there and how
+many names, and how many numbers a difference takes (`run_loops`)."""
 
 
 class File:
-    """A file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
+    """A file without an entry in its folder: whatever happens, nothing is left behind."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -39,7 +39,7 @@ class File:
         self.size = 0
 
     def write(self, data: Short) -> int:
-        """Where they are now; OSError where the disk is full."""
+        """Writes numbers. Returns their position in the file. Raises OSError if the disk is full."""
         view, first = data.data.cast("B"), self.size
         try:
             while view:
@@ -51,20 +51,20 @@ class File:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """So many numbers."""
+        """Reads this many numbers."""
         data = np.empty(size, dtype=np.uint16)
         if os.preadv(self._number, [data.data.cast("B")], first) != data.nbytes:
             raise OSError(None, "states that were kept here cannot be read", self._folder)
         return data
 
     def clear(self) -> None:
-        """Nothing is in it any more."""
+        """Empties the file."""
         self.size = 0
         os.ftruncate(self._number, 0)
 
 
 class Run:
-    """Distinct names in ascending order, in pieces that lie one behind another in a file."""
+    """Distinct names in ascending order, in successive pieces of a file."""
 
     def __init__(self, file: File, account: Account) -> None:
         self._file, self._account = file, account
@@ -77,7 +77,7 @@ class Run:
         return np.ascontiguousarray(self._pieces["first"])
 
     def add(self, names: Words) -> None:
-        """Names greater than all that are there, ascending and distinct; nobody else writes to the file meanwhile."""
+        """Adds distinct ascending names, greater than all names in the run. Nothing else may write to the file."""
         for first in range(0, len(names), TOGETHER):
             some = names[first : first + TOGETHER]
             pieces = np.empty(-(-len(some) // PIECE), dtype=PIECES)
@@ -92,19 +92,19 @@ class Run:
             self.count += len(some)
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """All names in their order, at most so many or a piece's at a time."""
+        """All names in order, at most `largest` or one piece at a time."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self._pieces), some):
             yield self._names(self._pieces[first : first + some])
 
     def between(self, low: int, high: int | None) -> Words:
-        """The names from one on and below another."""
+        """The names from `low` on and below `high`."""
         names = self._names(self._around(low, high))
         end = len(names) if high is None else np.searchsorted(names, np.uint64(high))
         return names[np.searchsorted(names, np.uint64(low)) : end]
 
     def strike(self, names: Words, kept: Flags) -> None:
-        """Sets `kept` to 0 for each of some ascending names that is among them."""
+        """Sets `kept` to 0 for each of some ascending names that is in the run."""
         pieces = self._around(int(names[0]), int(names[-1]) + 1)
         for begin in range(0, len(pieces), TOGETHER // PIECE):
             some = pieces[begin : begin + TOGETHER // PIECE]
@@ -112,12 +112,12 @@ class Run:
             loops.struck(data, first, np.ascontiguousarray(some["size"]), unit, count, names, kept)
 
     def forget(self) -> None:
-        """Its pieces are not in memory any more."""
+        """Removes its pieces from memory."""
         self._account.give_back(self._pieces.nbytes)
         self._pieces, self.count = np.empty(0, dtype=PIECES), 0
 
     def _around(self, low: int, high: int | None) -> npt.NDArray[np.void]:
-        """The pieces that may have names from one on and below another."""
+        """The pieces that may have names from `low` on and below `high`."""
         firsts = self._pieces["first"]
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
@@ -130,7 +130,7 @@ class Run:
         return names
 
     def _read(self, pieces: npt.NDArray[np.void]) -> tuple[Short, Words, Flags, npt.NDArray[np.int32]]:
-        """What some pieces have in the file, and their first names, units and counts."""
+        """The numbers of some pieces in the file, and their first names, units and counts."""
         data = self._file.read(int(pieces["place"][0]), int(pieces["size"].sum()))
         first, unit, count = (np.ascontiguousarray(pieces[name]) for name in ("first", "unit", "count"))
         return data, first, unit, count
