@@ -1,7 +1,8 @@
-"""How a Spark session begins. The settings of the user and of the platform count; those here are defaults.
+"""How a Spark session begins. Settings of the user and of the platform win; the settings here are defaults.
 
-The user speaks by `--master` and `--conf`, or by a session that is there already; the platform by `spark-submit`,
-`spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of that, once it runs.
+The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
+`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of these, once it
+runs.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.locality.wait": "0s",
 }
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {"spark.ui.enabled": "false"}
-"""Of a session in this process: nobody is to see a port opened by a check."""
+"""For a session in this process: a check must not open a port."""
 LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java only moves bytes here: optimising its code takes longer than it saves, and processors from the work."""
+"""Java only moves bytes here. Optimising its code takes longer than it saves, and takes processors from the work."""
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
 """The plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
@@ -40,7 +41,7 @@ SQL_NEEDED: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
 }
-"""Settings of the session that is used, which is a new one, whatever the platform says; the user's --conf wins."""
+"""Settings of the session that is used. It is a new session, and only the user's --conf overrides them."""
 CONNECT: Final = (
     "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master (spark://..., yarn, "
     "k8s://...), or run the program on the cluster with spark-submit"
@@ -48,7 +49,7 @@ CONNECT: Final = (
 
 
 def session_of(cluster: Cluster) -> Any:
-    """A new session with its own SQL settings, in the present context or in one that begins here."""
+    """A new session with its own SQL settings, in the present context or in a new one."""
     _require_no_connect(cluster)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -78,7 +79,7 @@ def _require_no_connect(cluster: Cluster) -> None:
 
 
 def _begun(cluster: Cluster) -> Any:
-    """A session of a new context."""
+    """A session in a new context."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -100,7 +101,7 @@ def _begun(cluster: Cluster) -> Any:
 
 
 def platform_says(*words: str) -> bool:
-    """Whether one of these words may be among what a platform has said before Java runs."""
+    """Whether one of these words may be among the platform's settings, as far as they are known before Java runs."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return True
     import pyspark
@@ -143,7 +144,7 @@ def _session(said: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _own_interruptions() -> Iterator[None]:
-    """PySpark's own handler of interruptions talks to Java in the middle of whatever is going on; not here."""
+    """Replaces PySpark's own handler of interruptions, which calls Java in the middle of other work."""
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield
     if mine and handler is not None:
@@ -155,7 +156,7 @@ def _own_interruptions() -> Iterator[None]:
 
 @contextmanager
 def _hearing(heard: list[str]) -> Iterator[None]:
-    """Keeps what Java says from standard error; afterwards its lines are in `heard`."""
+    """Keeps Java's messages off standard error; afterwards its lines are in `heard`."""
     if os.environ.get("ISRCHECK_DEBUG") == "1":
         yield
         return
