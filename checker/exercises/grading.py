@@ -22,7 +22,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True)
 class Grade:
-    """Every criterion of an exercise, in the order in which they were asked."""
+    """Every criterion of an exercise, in the order of its checks."""
 
     exercise: Exercise
     criteria: tuple[Criterion, ...]
@@ -47,9 +47,10 @@ class Grade:
 
 
 def grade(exercise: Exercise, answer: Path) -> Grade:
-    """Judges an answer: a file of a learner's, which is run, or a folder with two scenarios.
+    """Judges an answer: a file of a learner, which is run, or a folder with two scenarios.
 
-    Raises `ModelError` for a mistake in it, at its line; `Failure` (75) where it has no value in some state.
+    Raises `ModelError` for a mistake in the answer, at its line; `Failure` (75) if the model is undefined in some
+    state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
