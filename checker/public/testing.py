@@ -75,7 +75,8 @@ def assert_violated(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores until something is false, and fails unless every invariant is, or with `deadlock` there is a deadlock.
+    """Explores until something is false. Fails unless every invariant is violated, or with `deadlock` there is a
+    deadlock.
 
     `length` is that of the shortest trace, in states.
     """
