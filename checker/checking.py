@@ -104,7 +104,7 @@ def check(
     }
     if liveness and not isinstance(fairness, Fairness):
         raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
-    # Another engine would go on without it, and not say so.
+    # Another engine would silently go on without it.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
     limits = _limits(engine, limits)

@@ -141,7 +141,7 @@ class Judge:
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
-            # States of the last level are not expanded when a search stops: nothing is known of them.
+            # If a search stops, states of the last level are not expanded, so nothing is known about their steps.
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)

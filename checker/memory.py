@@ -37,7 +37,7 @@ def free_memory(root: Path = Path("/")) -> int:
 def peak_memory() -> int:
     """The most bytes that this process has had in memory at one time."""
     for line in _lines(Path("/proc/self/status")):
-        # What the system counts of resources has the size of the parent in it, from the moment before the exec.
+        # The system's resource usage includes the size of the parent process from just before the exec.
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -51,7 +51,8 @@ def _room_in_groups(root: Path) -> Iterator[int]:
             continue
         version = ONE if kinds else TWO
         group, mounted = Path(place.strip("/")), root / version.mounted
-        # Inside a container the mount may begin at its own group, which is then not found under its full name.
+        # Inside a container the mount may begin at the container's own group, which then is not found under its full
+        # name.
         for folder in (group, *group.parents):
             room = _room(mounted / folder, version)
             if room is not None:

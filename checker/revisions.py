@@ -41,7 +41,7 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
 
 
 def _commit(file: Path, revision: str) -> str:
-    # What begins with a dash would be an option of git.
+    # A name that begins with a dash would be an option of git.
     found = (
         b"" if revision.startswith("-") else _git(file, ["rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
     )
@@ -53,7 +53,7 @@ def _commit(file: Path, revision: str) -> str:
 def _content(file: Path, commit: str, name: str) -> bytes | None:
     """The text of a file beside this one at the commit, with links followed; None if the commit has no such file."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
-    # `<object> blob <size>`, its content and a line's end; other words for folders and for links that lead nowhere.
+    # `<object> blob <size>`, the content and a newline; other words for folders and for broken links.
     header, _, content = told.partition(b"\n")
     return content[:-1] if header.split()[1:2] == [b"blob"] else None
 

@@ -71,7 +71,8 @@ class Inclusion:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number; the moves of each by the visible part they lead to, and where they lead with what is silent.
+        # Sets by number. For each set its moves by visible part, and the set that each move leads to with all silent
+        # steps.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}

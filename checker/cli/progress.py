@@ -74,7 +74,7 @@ class Watcher:
                 return  # nobody reads the progress; the check goes on
 
     def _live(self) -> None:
-        # Half a second of silence first: most checks are done by then.
+        # Nothing is shown in the first half second: most checks are done by then.
         if self._done.wait(0.5):
             return
         from rich.console import Console

@@ -23,7 +23,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
     from isrcheck.checker.scenarios.derived import forgetting_neighbours
 
     first = True
-    # Empty sets are yielded as well: the first one says that watching has begun, and no change is missed from then on.
+    # Empty sets are yielded as well. The first one means that watching has begun, so no later change is missed.
     for changed in watch(
         path.resolve().parent,
         watch_filter=PythonFilter(),

@@ -173,7 +173,7 @@ class Driver:
         for number, label in enumerate(self.interpreter.labels):
             if label.action not in self.mapping.unreached:
                 by_action.setdefault(label.action, []).append(number)
-        # Whoever comes first in the order of these numbers is drawn as often as its weight says (Efraimidis, Spirakis).
+        # An action comes first in the order of these numbers as often as its weight says (Efraimidis, Spirakis).
         drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
         order = sorted(by_action, key=lambda each: -drawn[each])
         before = START if at.label is None else at.label.action

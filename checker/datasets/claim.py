@@ -54,7 +54,7 @@ def _locked(storage: Storage) -> Any:
             f"another search{_who(_claimed(storage))} writes to {storage.root}; wait for its end, then --resume it"
         ) from None
     except OSError:
-        # A file system without locks: the claim is what there is.
+        # A file system without locks has only the claim file.
         os.close(file)
         return lambda: None
     return weakref.finalize(storage, os.close, file)

@@ -63,7 +63,7 @@ def comparable(one: Domain, other: Domain) -> bool:
         case (Record(), Record()):
             return one.names == other.names and all(map(comparable, one.domains, other.domains))
         case (Sequence_(), Sequence_()):
-            # Unused places hold the first element: it has to be the same one.
+            # Unused places hold the first element, so it must be the same one.
             return comparable(one.element, other.element) and one.element.encode(one.element.first) == (
                 other.element.encode(other.element.first)
             )

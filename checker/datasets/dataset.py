@@ -65,7 +65,7 @@ class Dataset:
         _require_empty(storage)
         claim = Claim(storage)
         try:
-            # Another search may have begun here just now.
+            # Another search may have just begun here.
             _require_empty(storage)
         except FileExistsError:
             claim.end()
@@ -125,7 +125,7 @@ class Dataset:
                 said = " ".join(str(error).split())
                 raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
             self._last = hashlib.sha256(content).hexdigest()
-            # Only the last manifest's merged files are used: of the others nothing is kept in mind.
+            # Only the last manifest's merged files are used, so the others are not kept in memory.
             self.levels[-2:-1] = [replace(level, runs=[]) for level in self.levels[-2:-1]]
 
     def _manifests(self) -> list[str]:
@@ -204,7 +204,7 @@ class Dataset:
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
-        # Merged files that are merged again: the manifest before this one was the last to need them.
+        # Merged files that were merged again: only the previous manifest and earlier ones needed them.
         used = {entry["path"] for entry in level.runs}
         self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
@@ -219,7 +219,7 @@ class Dataset:
             self._tidy_level(level)
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
-        # Of a process that was killed as it looked for a trace.
+        # From a process that was killed while it looked for a trace.
         self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{CONES}-"))
 
     def _tidy_level(self, level: Level) -> None:

@@ -35,7 +35,7 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
         "bounds": kernel.verdicts.bounds,
         "transitions_kept": transitions,
     }
-    # As it is read back: lists for tuples.
+    # In the form in which it is read back: lists instead of tuples.
     same: dict[str, Any] = json.loads(json.dumps(header))
     return same
 

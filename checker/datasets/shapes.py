@@ -92,7 +92,7 @@ def png(drawing: Drawing) -> bytes:
         at = shape.x * SCALE, shape.y * SCALE
         if isinstance(shape, Rect):
             size = shape.width * SCALE, shape.height * SCALE
-            # The last pixel of a rectangle belongs to it here.
+            # Here a rectangle includes its last pixel.
             draw.rectangle((*at, at[0] + max(size[0] - 1, 0), at[1] + max(size[1] - 1, 0)), fill=shape.colour)
         else:
             font = ImageFont.load_default(shape.size * SCALE)

@@ -38,7 +38,7 @@ def search(
     tally = _Tally(interpreter)
     try:
         while True:
-            # What has not been seen before makes up the next level; every state is looked at once.
+            # States that were not seen before form the next level, so every state is looked at once.
             level = []
             for state in successors:
                 watch.tick(len(levels) + 1, tally, len(visited))
@@ -46,7 +46,7 @@ def search(
                     visited.add(state)
                     level.append(state)
                     tally.look_at(state)
-            # What goes wrong while a level is expanded ends the search in that level: the next one is not kept.
+            # An error while a level is expanded ends the search in that level: the next level is not kept.
             if tally.failing:
                 found.error, found.stopped = min(tally.failing), "error"
                 break
@@ -61,7 +61,7 @@ def search(
             found.stopped = watch.reason(found, keep_going)
             if not level or found.stopped:
                 break
-            # A state leads to others by every action instance that is enabled in it.
+            # Every action instance that is enabled in a state leads to a successor.
             tally = _Tally(interpreter, len(levels))
             successors = (after for state in level for after in tally.expand(state))
     except (_Enough, KeyboardInterrupt) as stop:

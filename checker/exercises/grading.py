@@ -58,7 +58,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         how = f"isrcheck grade {exercise.name} --start my_answer.py"
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
-    # Checks of an answer that changes the question would say nothing of what was asked.
+    # If an answer changes the question, its checks would say nothing about the exercise.
     asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
     return Grade(exercise, (gap, *asked))
 

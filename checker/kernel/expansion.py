@@ -20,7 +20,7 @@ _WORD: Final = (1 << 64) - 1
 def expand(system: TransitionSystem, layout: Layout) -> str:
     head = "i64 @expand(ptr %states, i64 %n, ptr %successors, ptr %sources, ptr %transitions, ptr %tally)"
     loop = Groups(head, layout.words)
-    # A degree fits with a sign, and so does one more, which is the least of no states.
+    # Lanes have room for a degree with a sign, and for one more, which stands for the least of no states.
     degrees = width(0, len(system.transitions) + 1)
     kind = vector(degrees)
     loop.variable("%count", "i64", "0")

@@ -144,7 +144,7 @@ def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
         return [f"%o{n} = {'sext' if given < gives else 'trunc'} {taken} %a{n} to {made}"]
     if function is counted:
         return [f"%o{n} = call {made} @llvm.ctpop.v{BLOCK}i{gives}({taken} %a{n})"]
-    # A shift by -1, or by more than there are bits, gives nothing, as numpy says.
+    # As in numpy, a shift by -1, or by more than the number of bits, gives zero.
     return [
         f"%c{n} = icmp ult {taken} %b{n}, {splat(given, given)}",
         f"%d{n} = select <{BLOCK} x i1> %c{n}, {taken} %b{n}, {taken} zeroinitializer",

@@ -198,7 +198,7 @@ class Exchanging:
         for one, other in partner.items():
             assert partner[other] == one, "an exchange of bits is its own inverse"
             (w, s), (v, t) = self._position(one), self._position(other)
-            # Each pair once: from its higher bit, or from the first word where both are equally high.
+            # Each pair once: from its higher bit, or from the first word if both bits are equally high.
             if (s, -w) > (t, -v):
                 found[w, v, s - t] |= 1 << t
         return dict(found)

@@ -70,7 +70,7 @@ def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence
     region = builder.region(number)
     if not region.size:
         return Answer(question, True, 0, None)
-    # What finding components takes: numbers, a stack, and of each component three summaries.
+    # The memory for finding components: numbers, a stack, and three summaries for each component.
     allowance.take(region.size * (COMPONENT + 2 * region.enabled.itemsize * region.enabled.shape[1]))
     decision = Decision(region, promises, never)
     found = decided(decision)

@@ -61,7 +61,7 @@ def family(model: Model, action: str) -> Family:
     found: dict[Any, Mutant] = {}
     senseless = 0
     edits = [e for f in functions_of(type(model)) if f.__code__ in called for e in candidates(f)]
-    # What is taken away first: where something weaker comes to the same, it is told as taken away.
+    # Removals come first: if a weaker condition has the same effect, it is reported as a removal.
     for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
             instances = _instances(model, action, edit)

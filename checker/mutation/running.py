@@ -138,7 +138,7 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
     """The verdicts in their order. If the comparison did not decide, the verdict comes from a check."""
-    # What a vacuous one is known by is enough, but where a property says more.
+    # For a vacuous mutant the comparison is enough, unless a property may tell more.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)

@@ -189,7 +189,7 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        # Invariants and other actions may ask what is enabled: of a mutant they speak of the mutant's guards.
+        # Invariants and other actions may read what is enabled. In a mutant they read the mutant's guards.
         changed = _with(system, instances)
         others = [name for name in asking if name != verdict.action]
         for name in others:

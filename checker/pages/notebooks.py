@@ -24,7 +24,7 @@ class Page:
     height: int = 720
 
     def _repr_html_(self) -> str:
-        # The frame has an origin of its own: what the page runs reaches nothing of the notebook.
+        # The frame has an origin of its own, so the page's scripts cannot reach the notebook.
         attributes = f'sandbox="allow-scripts" width="100%" height="{self.height}" style="border: 0"'
         return f'<iframe srcdoc="{escape(self.html)}" {attributes}></iframe>'
 

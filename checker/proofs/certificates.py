@@ -310,7 +310,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
     if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
         raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
-    # A user's file may lie elsewhere than where it lay as the certificate was written.
+    # A user's file may now lie elsewhere than when the certificate was written.
     said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
     for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
         if key not in said or manifest.get(key) != said[key]:

@@ -84,7 +84,7 @@ class _Attempt:
         result: ProofResult,
     ) -> None:
         self.model, self.chosen, self.k, self.watch, self.tell, self.result = model, chosen, k, watch, tell, result
-        # Goals and bounds prove nothing, and what has no meaning in them is no reason against the invariant.
+        # Goals and bounds prove nothing. If one of them is undefined, the invariant is not affected.
         self.system = replace(system, goals=(), bounds=())
         self.template = Template(self.system)
         names = [p.name for p in self.system.invariants]

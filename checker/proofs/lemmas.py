@@ -146,7 +146,7 @@ class _Run:
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET or found.goal == MEANING:
-            # What an action leads to where it means nothing is nothing to look at.
+            # The result of an action where it is undefined is not looked at.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

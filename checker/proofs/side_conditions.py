@@ -81,7 +81,7 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     limits = replace(LOOK, seconds=seconds)
     values, names = dict(small.model.settings), tuple(small.stated)
     found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
-    # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
+    # A candidate may well be false, and so may a lemma about an unsafe model: the proof will show it.
     false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"
     how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"

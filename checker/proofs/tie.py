@@ -198,7 +198,7 @@ class Tie:
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # Of the terms before the step: what is defined for them is defined in terms of them.
+            # The definitions are about terms before the step, and are made from those terms.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]

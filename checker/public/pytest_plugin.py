@@ -65,7 +65,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    # Most projects never import the assertions, and another exception's `result` is none of ours.
+    # Most projects never import the assertions, and the `result` of another exception has another meaning.
     testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result

@@ -113,7 +113,8 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # Once a step is refused the rest of its level is judged, too: of all such steps the trace takes one.
+            # Once a step is refused, the rest of its level is judged too, because the trace shows the least refused
+            # step.
             if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:

@@ -157,7 +157,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
     """The mutants of the actions whose meaning differs, checked against all that holds; None if there are none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
-    # A state without a next one is looked for by no name that a model knows.
+    # The deadlock check has no name that a model knows.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)
     live = tuple(name for kind, name in holding if kind == "property")
     there = set(new.model.actions())

@@ -61,7 +61,7 @@ def _answer(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # Spawned: a fork would copy threads and locks of this process in whatever state they are.
+    # Spawned: a fork would copy this process's threads and locks in any state.
     spawning = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_begin)
 

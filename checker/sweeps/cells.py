@@ -79,7 +79,7 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # In a group of its own it is not interrupted by a terminal: whoever began it ends it.
+            # In a process group of its own it is not interrupted by a terminal: its parent ends it.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )
@@ -136,7 +136,7 @@ def end_with(parent: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
-    # What a model prints must not mix with the answers.
+    # Output that a model prints must not mix with the answers.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
         main(sys.stdin, channel)

@@ -77,7 +77,7 @@ def _read(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _key(cell: dict[str, Any], made_of: str) -> str:
-    # As it is read back: lists for tuples.
+    # In the form in which it is read back: lists instead of tuples.
     return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
 
 

@@ -54,7 +54,7 @@ def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], I
 
         from isrcheck.checker.sweeps.cells import Cells
 
-        # Functions that are sent by value have no module of their own in which to keep anything.
+        # Functions that are sent by value have no module of their own to keep anything in.
         kept = sys.modules.setdefault("isrcheck_sweep", types.ModuleType("isrcheck_sweep")).__dict__
         process = kept.setdefault("cells", Cells())
         for batch in batches:

@@ -87,7 +87,7 @@ def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -
     for edges in reversed(chain):
         acting = actor_of[edges.transition]
         weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
-        # The least weight of a step by each actor; another actor than the last one is a change.
+        # The least weight of a step by each actor. A step by another actor than the last one is a change.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)

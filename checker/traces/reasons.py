@@ -41,7 +41,8 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # A fact that several steps made is told with the last of them, unless another has nothing else to tell.
+        # A fact that several steps brought about is told with the last of them, unless an earlier one has no other
+        # fact.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]

@@ -207,7 +207,7 @@ class Checkpoint:
         return parts
 
     def _require_same(self, found: dict[str, Any]) -> None:
-        # As it is read back: lists for tuples.
+        # In the form in which it is read back: lists instead of tuples.
         wanted = json.loads(_json(self._question))
         for key in ("model", "settings", "invariants", "options"):
             if found.get(key) != wanted[key]:

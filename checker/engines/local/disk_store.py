@@ -97,7 +97,7 @@ class DiskStore(Stored):
         """Removes duplicates among the found names. If many names remain, they go to the disk."""
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
-            # Who is nearly full is soon: all wait once.
+            # Workers that are more than half full do it now too, so that all wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
             if each is None:
                 for worker in workers:
@@ -146,7 +146,7 @@ class DiskStore(Stored):
             self.settle(lambda names: None)
         found, run = self.fresh, self._next
         if run is not None and found:
-            # In this order: an interruption may come at any moment, and the depth is that of the sizes.
+            # In this order, because an interruption may come at any moment, and the depth is the number of sizes.
             self._levels.append(run)
             self.sizes.append(found)
         self._forget()

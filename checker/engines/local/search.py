@@ -54,7 +54,7 @@ def search(
     little = limits.memory is not None and limits.memory < PLENTY
     first, found = None, None
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        # Whose limit is well below what arrays explore has no need of compiled code.
+        # If the limit is well below what arrays explore, compiled code is not needed.
         ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
         first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         first.watch = watch
@@ -74,7 +74,7 @@ def search(
         except KeyboardInterrupt:
             if first is None:
                 raise
-            # The other search had not begun: it waits for a compiler, and for Numba.
+            # The other search had not begun: it waits for the compiler and for Numba.
             found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found

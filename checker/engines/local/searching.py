@@ -82,7 +82,7 @@ class Search(Levelwise):
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
         except OSError:
-            # The disk of the states may be full, and that of the checkpoint not.
+            # The disk of the states may be full while that of the checkpoint is not.
             self._keep()
             raise
         self._fold(answer)

@@ -247,7 +247,7 @@ class Store(Stored):
             if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), scratch):
                 self._account.free(table)
                 return False
-        # Both are there while one takes the other's place: an interruption may come at any moment.
+        # Both tables exist during the replacement, because an interruption may come at any moment.
         tables.append(table)
         self.partitions[p] = row
         for old in tables[:-1]:

@@ -145,7 +145,7 @@ def reached(states: Array, source: Array, acting: Array, weight: Array, actors: 
     np.minimum.at(by_actor, (source, acting), weight)
     least = by_actor.min(axis=1, keepdims=True)
     there = np.flatnonzero(least[:, 0] < UNREACHED)
-    # Another actor than the last one is a change.
+    # A step by another actor than the last one is a change.
     return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
 
 

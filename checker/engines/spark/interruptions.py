@@ -29,7 +29,7 @@ def deferred() -> Iterator[None]:
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:
-        # Who has a handler of their own is told of interruptions by it; other threads are told of none.
+        # A handler of the caller's own gets interruptions as before; other threads never get any.
         yield
         return
     signal.signal(signal.SIGINT, _note)

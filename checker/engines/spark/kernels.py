@@ -94,7 +94,7 @@ def kernel_of(work: Work) -> Kernel:
 
         with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
             keep(work, native.Code(text.read()))
-        # PySpark collects garbage after every task: 50 ms through what was loaded once and stays.
+        # PySpark collects garbage after every task. Without this it would spend 50 ms on objects that stay loaded.
         gc.freeze()
     kernel: Kernel = kept()[digest]
     return kernel

@@ -24,11 +24,11 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
     same_hash = in_order[1:] == in_order[:-1]
     same_row = same_hash & same_as_before(ordered)
     if (same_hash & ~same_row).any():
-        # Two states share a hash: equal rows need not be neighbours until their words decide.
+        # Two states have the same hash: equal rows need not be neighbours until they are sorted by their words.
         order = np.lexsort((*rows.T[::-1], hashes))
         ordered, in_order = rows.take(order, axis=0), hashes.take(order)
         same_row = same_as_before(ordered)
-    # Taking rows at positions is several times faster than by a mask.
+    # Selecting rows by positions is several times faster than by a mask.
     first = np.flatnonzero(np.concatenate((np.ones(min(1, len(rows)), dtype=np.bool_), ~same_row)))
     return ordered.take(first, axis=0), in_order.take(first)
 
@@ -43,7 +43,7 @@ def order_of(hashes: Array) -> Array:
     keys.sort()
     order: Array = (keys & mask).astype(np.int64)
     in_order = hashes.take(order)
-    # Hashes that differ only in their last bits may stand the wrong way round.
+    # Hashes that differ only in their last bits may be in the wrong order.
     return order if (in_order[:-1] <= in_order[1:]).all() else np.argsort(hashes)
 
 
@@ -78,7 +78,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
         left = left[among_hashes.take(at.take(left)) == hashes.take(left)]
         equal = _equal(among.take(at.take(left), axis=0), rows.take(left, axis=0))
         found[left[equal]] = at[left[equal]]
-        # Another state with the same hash: the one looked for may come after it.
+        # Another state has the same hash: the wanted one may come after it.
         left = left[~equal]
         at[left] += 1
         left = left[at[left] < len(among)]
@@ -100,7 +100,7 @@ def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashe
     """
     for start in range(0, len(known), LOOKED_THROUGH):
         some, some_hashes = known[start : start + LOOKED_THROUGH], known_hashes[start : start + LOOKED_THROUGH]
-        # Rows that share a hash may stand on both sides of where the known ones are parted.
+        # Rows with the same hash may lie on both sides of the boundary between two parts of the known rows.
         low = int(np.searchsorted(hashes, some_hashes[0], side="left"))
         high = int(np.searchsorted(hashes, some_hashes[-1], side="right"))
         _mark(new[low:high], rows[low:high], hashes[low:high], some, some_hashes)
@@ -108,7 +108,7 @@ def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashe
 
 def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Array) -> None:
     if len(known) < len(rows):
-        # The fewer are looked up in the more.
+        # The shorter array is looked up in the longer one.
         at = positions(known, known_hashes, rows, hashes)
         new[at[at >= 0]] = False
     else:

@@ -160,7 +160,7 @@ class Search:
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
-        # The session begins here where it has not begun yet: that is no part of a level.
+        # Begins the session here if it has not begun yet, so that its time does not count for a level.
         if large:
             self._require_shared()
         begin = time.perf_counter()

@@ -111,7 +111,7 @@ class Spark:
             try:
                 return [row[0] for row in self.run(job, wait, what)]
             except ExecutorsLost:
-                # Nothing of the level counts yet: it is built anew, as after the end of a driver.
+                # Nothing of the level counts yet, so it is built again, as after the end of a driver.
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
@@ -169,7 +169,8 @@ class Spark:
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
-        # The session begins here, and takes seconds: an interruption meanwhile is heeded before there is a job.
+        # The session begins here, which takes seconds: an interruption during that time is raised before there is a
+        # job.
         begun = self.session
         raise_if_asked()
         group = uuid.uuid4().hex
@@ -185,7 +186,8 @@ class Spark:
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                # What is cancelled before Spark has planned it is not heard of: again, until it has ended.
+                # Spark ignores a cancellation that comes before it has planned the job, so cancel again until the job
+                # has ended.
                 while not future.done():
                     with suppress(Exception):
                         self.context.cancelJobGroup(group)

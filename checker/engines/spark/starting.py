@@ -33,10 +33,10 @@ LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
 """The plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
-    # A row is megabytes of packed states, so few are put together: a platform's number is for rows that are small.
+    # A row is megabytes of packed states, so few rows are put together. A platform's number is meant for small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
-    # Reports have seconds and names of files in them, so a task that runs again writes other bytes, though the same
-    # candidates. Spark would take that for another answer, and end the job where it cannot begin it anew.
+    # Reports have seconds and names of files in them, so a task that runs again writes other bytes for the same
+    # candidates. Spark would take that for another answer, and end the job if it cannot restart it.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
@@ -87,7 +87,7 @@ def _begun(cluster: Cluster) -> Any:
     if "spark.master" not in said and not platform_says("spark.master", "--master", "MASTER="):
         said["spark.master"] = "local[*]"
     if said.get("spark.master", "").startswith("local"):
-        # The driver's name need not resolve where nothing outside this machine takes part.
+        # The driver's name need not resolve if no other machine takes part.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if not any("JavaOptions" in name for name in said) and not platform_says("JavaOptions", "java-options"):
@@ -121,7 +121,7 @@ def _session(said: Mapping[str, str]) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    # Java first, with what is said here: a SparkConf that is made afterwards has what the platform says as well.
+    # Java first, with the settings given here: a SparkConf that is made afterwards has the platform's settings as well.
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(said.items())))
     conf = SparkConf().setAll(list(said.items()))
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
@@ -150,7 +150,7 @@ def _own_interruptions() -> Iterator[None]:
     if mine and handler is not None:
         signal.signal(signal.SIGINT, handler)
     if mine:
-        # At its end the process has only to stop Java: an interruption would do no more than print where it was.
+        # At its end the process only has to stop Java: an interruption would only print a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
@@ -180,7 +180,7 @@ def _cause(said: str, heard: list[str]) -> str:
         marks = "Exception in thread", "Error:", "Exception:", "must be set"
         causes = [line for line in heard if any(mark in line for mark in marks)] or heard[-1:]
         said = causes[0].rpartition("Exception: ")[2] if causes else "Java has ended at once"
-    # Of a master that cannot be reached Java says in the end that the context is stopped.
+    # If a master cannot be reached, Java's last message is that the context is stopped.
     said = " ".join(said.partition("This stopped SparkContext")[0].split())
     if "stopped SparkContext" in said:
         said = "the master cannot be reached, or does not take the application"

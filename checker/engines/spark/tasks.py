@@ -103,7 +103,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest first: most candidates that are known were found lately, and those need not be looked for any more.
+    # The newest files first: most known candidates were found lately, and those need not be looked up any more.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):

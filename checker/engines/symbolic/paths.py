@@ -49,7 +49,7 @@ class SymbolicPaths:
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
         if leaves in self.any:
             return self.witnesses[leaves, length]
-        # One state is not alike to others: all paths to it are needed.
+        # A particular state may not be replaced by an alike one, so all paths to it are needed.
         return self._canonical(leaves, length, [])
 
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:

@@ -49,7 +49,7 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
-        # The last state of a path at whose end something is wrong, and its level.
+        # The last state of a path to an error, and its level.
         self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:

@@ -105,7 +105,7 @@ class Solver:
         self._limited = effort is not None
         self._solver = z3.SolverFor("QF_BV")
         if effort is not None:
-            # z3 says "canceled" both of this limit and of Ctrl-C: that is left to Python, which waits for the answer.
+            # z3 says "canceled" both for this limit and for Ctrl-C. Python handles Ctrl-C, and waits for z3's answer.
             self._solver.set("rlimit", effort)
             self._solver.set("ctrl_c", False)
 
