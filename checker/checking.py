@@ -68,11 +68,12 @@ def check(
     names of properties of whole behaviours, `all` for all that fit the model; they are checked on a whole exploration,
     under `fairness`. `keep_going` explores everything in spite of violations; `deadlock` looks for states without an
     enabled instance. `workers` is the number of threads of the local engine, None for one on each processor; the result
-    does not depend on it. With `symmetry` it keeps one of the states that differ only by exchanging brokers: all counts
-    are counts of such orbits, verdicts and traces are the same. `keeping` says in which folder it keeps checkpoints,
-    and whether it continues from one; `storing` says where it keeps its states. With the engine "spark", `cluster` says
-    where and how it explores, and `spark` is a session to use; Spark's own settings limit its memory. `report` is
-    called with progress, and `stage` at the beginning of "trace", "compile", "search" and "counterexample".
+    does not depend on it. With `symmetry` it keeps one state of each orbit, the set of states that differ only by
+    exchanging brokers. All counts are then counts of orbits; verdicts and traces are the same. `keeping` says in which
+    folder it keeps checkpoints, and whether it continues from one; `storing` says where it keeps its states. With the
+    engine "spark", `cluster` says where and how it explores, and `spark` is a session to use; Spark's own settings
+    limit its memory. `report` is called with progress, and `stage` at the beginning of "trace", "compile", "search" and
+    "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, and if symmetry is asked for but the model
     tells all brokers apart; `ModelError` for a mistake in the model.

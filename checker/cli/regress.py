@@ -49,7 +49,7 @@ class Regression:
     reason: str | None = None
     scenario: Scenario | None = None
     story: dict[str, Any] | None = None
-    """The data of a page about it."""
+    """The data of a page about the scenario."""
     seconds: float = 0.0
 
     @property

@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
-    A check that fails or exceeds a limit does not keep the others from being done. The exit code is the one that wins
-    among those of all checks.
+    A check that fails or exceeds a limit does not keep the others from being done. The exit codes of all checks are
+    compared, and the most important one wins.
     """
     if master is None and conf:
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")

@@ -37,7 +37,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions, those first that were least often tried after `before`. Equal ones keep their order."""
+        """The actions in the order of how often they were tried after `before`, fewest first. The order is stable."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:

@@ -195,7 +195,7 @@ def _begin_shutdown(x: Moment) -> list[Command]:
 
 
 def _directories_offline(x: Moment) -> list[Command]:
-    """A heartbeat would also unfence a fenced broker, which is another step of the model: the broker asks not to be."""
+    """A fenced broker asks to stay fenced: else the heartbeat would unfence it, which is another step of the model."""
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
 

@@ -54,7 +54,7 @@ class Beside:
         return self._implementation.stands_for(state)
 
     def along(self, walked: Trace) -> Trace:
-        """A trace together with the states that its states stand for."""
+        """A trace in which each state also has the specification's state."""
         beside = tuple(self.stands_for(step.state) for step in walked.steps)
         return widened(walked, self._specification.name, self._variables, beside)
 

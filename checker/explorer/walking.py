@@ -167,7 +167,7 @@ class Walking:
         }
 
     def _shown(self, trace: Trace) -> Trace:
-        """A trace as it is shown: with a specification, together with the states that its states stand for."""
+        """A trace as it is shown. If there is a specification, each state also has the specification's state."""
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:

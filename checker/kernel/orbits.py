@@ -37,7 +37,7 @@ from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Mess
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 120
-"""The most permutations of brokers that are tried on every state: all those of five brokers."""
+"""The most permutations of brokers that are tried on every state. Five brokers have this many."""
 _SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
 Pair = tuple[Member, Member]
 Bit = tuple[int, int]

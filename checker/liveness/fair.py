@@ -1,4 +1,4 @@
-"""Where a behaviour can stay for ever and be fair: fair ends and fair components of a region.
+"""Finds where a behaviour can stay for ever and be fair: fair ends and fair components of a region.
 
 A behaviour that stays in a region does one of two things. It stutters in the end, in a state in which no fair instance
 is enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such

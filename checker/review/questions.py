@@ -79,7 +79,7 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with those of the wanted settings that it has, and its own values for the rest."""
+    """A model with the wanted settings, as far as it has them, and its own values for its other settings."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 

@@ -1,4 +1,4 @@
-"""What exchanging two brokers, or two members of another scalarset, does to values, states, instances and expressions.
+"""Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
 A state is exchanged value by value: one broker becomes the other, also in sets and in values per broker, and in the
 elements of a sequence up to its length.

@@ -1,4 +1,4 @@
-"""Where a fix acts: the trace is walked with the fixed design, in that design's own states, until the two differ.
+"""Finds where a fix acts: walks the trace with the fixed design, in that design's own states, until the two differ.
 
 A difference in state that does not matter to the rest of the trace is kept, and the walk goes on. The answer is only
 about the fixed design on the way of this trace, and about no other way.

@@ -77,7 +77,7 @@ def gather(
     """One worker's part of the expansion of about `work` states with the names in `frontier`, or until something must
     grow. The names of the successors go behind the first `filled[0]` of those `found`.
 
-    A batch has `1 << bits` states. `functions` are those of `loops.advance`.
+    A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)

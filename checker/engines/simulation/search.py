@@ -26,7 +26,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
-"""Marks those of some states in which something is wrong."""
+"""Marks the wrong states among some states."""
 MEANINGLESS: Final = "a predicate without meaning"
 FAILING: Final = "an instance without meaning"
 STUCK: Final = "a state without an enabled instance"

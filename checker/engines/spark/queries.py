@@ -1,4 +1,5 @@
-"""What executors do to answer questions about a dataset. They read its files, and use a kernel only if it is needed.
+"""The executors' part in answering questions about a dataset. They read its files, and use a kernel only if it is
+needed.
 
 Sent by value, like `tasks.py`. A *query* is a dictionary with the root, the files with their levels, the number of
 words of a state and, for each leaf, `[word, shift, width, low]`.

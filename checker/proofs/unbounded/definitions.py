@@ -34,7 +34,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that fix fresh names, and those of the names that are numbers for which lemmas may be needed."""
+    """Conditions that fix fresh names. Some of these names are numbers for which lemmas may be needed."""
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]

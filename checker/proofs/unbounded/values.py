@@ -40,7 +40,7 @@ from isrcheck.model.language.errors import ModelError, OfTheState, caller, mista
 
 
 class Holding(Protocol):
-    """What places ask of the state in which they lie; `relation` implements it."""
+    """The methods that a place calls on its state; `relation` implements them."""
 
     def _read(self, leaf: int) -> Term: ...
     def _before(self, leaf: int) -> Term: ...
