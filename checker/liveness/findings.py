@@ -23,7 +23,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""After these reasons the expanded levels are searched for lassos. After others there is neither time nor memory."""
+"""After these reasons the expanded levels are searched for lassos. Other reasons leave neither time nor memory."""
 
 
 @dataclass

@@ -614,7 +614,7 @@ def counted(partitions, first, last, levels, scratch, counts):
 
 @_compiled
 def of_levels(partitions, first, last, levels, scratch, starts, out):
-    """The names of the states of some levels in some partitions; those of a level begin at `starts`, which advances."""
+    """The names of the states of some levels in some partitions. A level's names begin at `starts`, which advances."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
